@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What every target of the tree shares: language level, warnings, sanitizers
+# and where outputs go. Nothing of it reaches a consumer.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(FERRY_PLUGIN_SUBDIR ferry/plugins)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(FERRY_PLUGIN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${FERRY_PLUGIN_SUBDIR}")
+
+# Warnings, hidden symbols, position independence and sanitizers for `target`.
+function(ferry_configure_target target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic
+                         $<$<BOOL:${FERRY_WERROR}>:-Werror>)
+  set_target_properties(${target} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
+  if(FERRY_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${FERRY_SANITIZE}
+                           -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${target} PRIVATE -fsanitize=${FERRY_SANITIZE})
+  endif()
+endfunction()
