@@ -93,7 +93,7 @@ typedef struct ferry_plugin_desc {
 #define FERRY_PLUGIN_SYMBOL "ferry_plugin_v1"
 
 #if defined(__GNUC__)
-#define FERRY_PLUGIN_EXPORT __attribute__((visibility("default"), used))
+#define FERRY_PLUGIN_EXPORT __attribute__((visibility("default")))
 #else
 #define FERRY_PLUGIN_EXPORT
 #endif
