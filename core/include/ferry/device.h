@@ -98,6 +98,11 @@ struct LoadReportEntry {
 /// Everything that was looked at, in order. Loads the plugins on first use.
 FERRY_API std::vector<LoadReportEntry> load_report();
 
+/// Adds a folder of plugins, or one plugin, to be looked at before all others.
+/// Any thread. InvalidArgument for a relative path, and after the first use of
+/// a device, when the plugins are loaded.
+FERRY_API void add_plugin_path(const std::string& path);
+
 }  // namespace ferry
 
 #endif  // FERRY_DEVICE_H

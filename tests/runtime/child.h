@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs list_devices in a child process over a plugin folder of the test's own.
+#ifndef FERRY_TESTS_RUNTIME_CHILD_H
+#define FERRY_TESTS_RUNTIME_CHILD_H
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace ferry::test {
+
+using Json = nlohmann::json;
+
+struct ChildResult {
+  int status = -1;  ///< exit status, or 128 + signal
+  std::string out, err;
+  std::vector<Json> lines;  ///< of out
+};
+
+/// Two folders of plugins, gone after the test: folder_ is FERRY_PLUGIN_PATH of
+/// the children, beside_ the one beside their libferry. So the children see the
+/// test's plugins and no others.
+class LoaderTest : public ::testing::Test {
+ protected:
+  LoaderTest();
+  ~LoaderTest() override;
+
+  /// Copies the built test plugin `name` into the folder, as `file`, and
+  /// returns its path there.
+  std::string add(const std::string& name, const std::string& file = "");
+  std::string add_text(const std::string& file, const std::string& text);
+
+  /// Runs list_devices with `environment` on top of one without FERRY_
+  /// variables. An empty value removes a variable.
+  ChildResult run(const std::vector<std::string>& arguments,
+                  const std::map<std::string, std::string>& environment = {});
+
+  /// The report's line for `path`; a failure of the test where there is none.
+  Json entry_of(const std::string& path);
+  /// Lines of `command`, which must succeed and print nothing on stderr.
+  std::vector<Json> lines_of(const std::vector<std::string>& arguments,
+                             const std::map<std::string, std::string>& environment = {});
+
+  std::filesystem::path root_, folder_, beside_;
+};
+
+/// Path of a built test plugin.
+std::string built(const std::string& name);
+
+}  // namespace ferry::test
+
+#endif  // FERRY_TESTS_RUNTIME_CHILD_H
