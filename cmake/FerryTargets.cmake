@@ -18,6 +18,10 @@ set(FERRY_PLUGIN_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/${FERRY_PLUGIN_SUBD
 function(ferry_configure_target target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic
                          $<$<BOOL:${FERRY_WERROR}>:-Werror>)
+  # GCC 12 sees overlaps in joined std::strings that are not there (GCC bug 105651).
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+  endif()
   set_target_properties(${target} PROPERTIES
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)

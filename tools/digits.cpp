@@ -15,7 +15,7 @@
 namespace ferry::tools {
 namespace {
 
-constexpr float kBrightest = 255;  // of a pixel; the network takes 0 to 1
+constexpr float kBrightest = 16;  // of a pixel; the network takes 0 to 1
 constexpr uint32_t kMostDigits = 1u << 20;
 constexpr uint32_t kMostPixels = 1u << 10;  // along one side
 

@@ -134,7 +134,8 @@ class FERRY_API Tensor {
 
   // ---- Movement ---------------------------------------------------------
   /// The tensor on `device` and of `dtype`. With nothing to change and no
-  /// `copy`, this same tensor; else fresh storage, contiguous.
+  /// `copy`, this same tensor; else fresh storage. Strides are kept where the
+  /// elements lie without gaps (a transposed matrix); else it is contiguous.
   Tensor to(const Device& device, ToOptions options = {}) const;
   Tensor to(DType dtype, ToOptions options = {}) const;
   Tensor to(const Device& device, DType dtype, ToOptions options = {}) const;

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "ferry/error.h"
-#include "runtime/dispatch.h"
+#include "ops/dispatch.h"
 
 namespace ferry::ops {
 
@@ -43,8 +43,9 @@ const ferry_program* MapBuilder::finish(Reg result, uint32_t first_inputs) {
   // Only now are the counts known that fix the registers' numbers.
   const auto number = [&](Reg r) {
     const uint32_t in = first_inputs + n_in_;
-    const uint32_t base = r.kind == 0 ? first_inputs : r.kind == 1 ? in : in + n_const_;
-    return static_cast<uint16_t>(base + r.number);
+    constexpr uint32_t kFirst = 0;
+    const uint32_t bases[] = {first_inputs, in, in + n_const_, kFirst};
+    return static_cast<uint16_t>(bases[r.kind] + r.number);
   };
   for (size_t i = 0; i < n_insn_; ++i) {
     for (size_t k = 0; k < 3; ++k) insns_[i].arg[k] = number(args_[i][k]);
@@ -67,8 +68,7 @@ void MapBuilder::run(const char* op, runtime::DeviceState& device, Reg result, c
   if (target.numel == 0) return;
   for (size_t i = 0; i < n_in_; ++i) inputs_[i] = expand_to(inputs_[i], target.shape(), op);
   const ferry_program* program = finish(result);
-  runtime::launch(device, {op, runtime::Family::kMap, {inputs_.data(), n_in_}, {&out, 1}, nullptr,
-                           program});
+  launch(device, {op, Family::kMap, {inputs_.data(), n_in_}, {&out, 1}, nullptr, program});
 }
 
 Tensor expand_to(const Tensor& tensor, ShapeRef shape, const char* where) {

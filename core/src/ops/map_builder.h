@@ -15,9 +15,11 @@ namespace ferry::ops {
 
 /// A register of the program being built.
 struct Reg {
-  uint8_t kind;  ///< 0: input, 1: constant, 2: result of a step
+  uint8_t kind;  ///< 0: input, 1: constant, 2: result of a step, 3: see kProduct
   uint8_t number;
 };
+/// The register before all inputs, where a matrix product is handed to a map.
+inline constexpr Reg kProduct{3, 0};
 
 /// For programs that the core itself writes: of bounded size, without checks
 /// that a user would need.
@@ -34,6 +36,8 @@ class MapBuilder {
   /// Stores `result` into `out`, whose shape every input broadcasts to. Nothing
   /// is launched for an empty `out`.
   void run(const char* op, runtime::DeviceState& device, Reg result, const Tensor& out);
+
+  std::span<const Tensor> inputs() const noexcept { return {inputs_.data(), n_in_}; }
 
   /// The program with `result` as its output, for reduce/1 and matmul/1. Valid
   /// while the builder lives. `first_inputs` registers come before the inputs.

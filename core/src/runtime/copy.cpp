@@ -28,6 +28,7 @@ constexpr uint64_t kStagingBytes = uint64_t{8} << 20;
 
 void copy_from_host(Place dst, const void* src, uint64_t bytes) {
   if (dst.storage->host != nullptr) {
+    dst.storage->device->wait_if_asynchronous();
     std::memcpy(dst.storage->host + dst.offset, src, bytes);
     return;
   }
@@ -39,6 +40,7 @@ void copy_from_host(Place dst, const void* src, uint64_t bytes) {
 
 void copy_to_host(void* dst, Place src, uint64_t bytes) {
   if (src.storage->host != nullptr) {
+    src.storage->device->wait_if_asynchronous();
     std::memcpy(dst, src.storage->host + src.offset, bytes);
     return;
   }
@@ -50,8 +52,10 @@ void copy_to_host(void* dst, Place src, uint64_t bytes) {
 
 void copy_bytes(Place dst, Place src, uint64_t bytes) {
   if (src.storage->host != nullptr) {
+    src.storage->device->wait_if_asynchronous();
     copy_from_host(dst, src.storage->host + src.offset, bytes);
   } else if (dst.storage->host != nullptr) {
+    dst.storage->device->wait_if_asynchronous();
     copy_to_host(dst.storage->host + dst.offset, src, bytes);
   } else if (dst.storage->device == src.storage->device) {
     DeviceState& device = *dst.storage->device;

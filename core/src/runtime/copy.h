@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "tensor/tensor_impl.h"
+#include "runtime/storage.h"
 
 namespace ferry::runtime {
 

@@ -48,6 +48,11 @@ class DeviceState {
 
   /// Blocks until the work is done; throws its error.
   void synchronize();
+  /// The same for a device with a stream; nothing for one without. Before the
+  /// host touches memory that it shares with the device.
+  void wait_if_asynchronous() {
+    if (stream_ != nullptr) synchronize();
+  }
   /// Throws where `status` failed; the text names this device.
   void check(hal::Status status, const char* where) const {
     if (status.failed()) throw_failed(status, where);

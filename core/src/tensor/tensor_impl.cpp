@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Storage and TensorImpl: counting, checked sizes, views.
+// TensorImpl: counting, checked sizes, views.
 #include "tensor/tensor_impl.h"
 
 #include <algorithm>
@@ -13,6 +13,8 @@
 namespace ferry::detail {
 namespace {
 
+__extension__ using Wide = __int128;
+
 /// a * b, or -1 when it does not fit i64 or an operand is -1 already.
 int64_t checked_mul(int64_t a, int64_t b) noexcept {
   int64_t out = 0;
@@ -21,22 +23,10 @@ int64_t checked_mul(int64_t a, int64_t b) noexcept {
 
 }  // namespace
 
-Storage::~Storage() {
-  if (deleter) {
-    deleter(host);
-  } else if (memory.handle != 0) {
-    device->allocator().free(memory, bytes);
-  }
-}
-
 TensorImpl::~TensorImpl() {
   if (storage != nullptr) release(storage);
 }
 
-void retain(Storage* storage) noexcept { storage->refs.fetch_add(1, std::memory_order_relaxed); }
-void release(Storage* storage) noexcept {
-  if (storage->refs.fetch_sub(1, std::memory_order_acq_rel) == 1) delete storage;
-}
 void retain(TensorImpl* impl) noexcept {
   if (impl != nullptr) impl->refs.fetch_add(1, std::memory_order_relaxed);
 }
@@ -69,20 +59,6 @@ int64_t checked_numel(ShapeRef shape, DType dtype, const char* where) {
   return n;
 }
 
-Storage* new_storage(runtime::DeviceState& device, uint64_t bytes) {
-  auto storage = std::make_unique<Storage>();
-  storage->device = &device;
-  if (bytes > 0) {
-    const runtime::Block block = device.allocator().allocate(bytes);
-    storage->memory = block.memory;
-    storage->bytes = block.bytes;
-    if (device.host_accessible()) {
-      storage->host = reinterpret_cast<std::byte*>(block.memory.handle);
-    }
-  }
-  return storage.release();
-}
-
 std::array<int64_t, FERRY_MAX_DIMS> contiguous_strides(ShapeRef shape) noexcept {
   std::array<int64_t, FERRY_MAX_DIMS> strides{};
   // With an empty dimension the strides describe nothing; sizes of 0 count as 1
@@ -96,33 +72,45 @@ std::array<int64_t, FERRY_MAX_DIMS> contiguous_strides(ShapeRef shape) noexcept 
   return strides;
 }
 
-bool is_dense(ShapeRef shape, ShapeRef strides) noexcept {
-  std::array<std::pair<int64_t, int64_t>, FERRY_MAX_DIMS> dims;
-  size_t n = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] != 1) dims[n++] = {strides[d], shape[d]};
+namespace {
+
+/// The dimensions with more than one element, by rising stride.
+struct SortedDims {
+  struct Dim {
+    int64_t stride, size;
+  };
+  std::array<Dim, FERRY_MAX_DIMS> dims;
+  size_t count = 0;
+
+  SortedDims(ShapeRef shape, ShapeRef strides) noexcept {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d] == 1) continue;
+      size_t at = count++;
+      for (; at > 0 && dims[at - 1].stride > strides[d]; --at) dims[at] = dims[at - 1];
+      dims[at] = {strides[d], shape[d]};
+    }
   }
-  std::sort(dims.begin(), dims.begin() + n);
+  const Dim* begin() const noexcept { return dims.data(); }
+  const Dim* end() const noexcept { return dims.data() + count; }
+};
+
+}  // namespace
+
+bool is_dense(ShapeRef shape, ShapeRef strides) noexcept {
   int64_t next = 1;
-  for (size_t i = 0; i < n; ++i) {
-    if (dims[i].first != next) return false;
-    next *= dims[i].second;
+  for (const auto& [stride, size] : SortedDims(shape, strides)) {
+    if (stride != next) return false;
+    next *= size;
   }
   return true;
 }
 
 bool may_overlap_itself(ShapeRef shape, ShapeRef strides) noexcept {
-  std::array<std::pair<int64_t, int64_t>, FERRY_MAX_DIMS> dims;
-  size_t n = 0;
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] == 0) return false;
-    if (shape[d] != 1) dims[n++] = {strides[d], shape[d]};
-  }
-  std::sort(dims.begin(), dims.begin() + n);
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return false;
   int64_t reach = 0;
-  for (size_t i = 0; i < n; ++i) {
-    if (dims[i].first <= reach) return true;
-    reach += dims[i].first * (dims[i].second - 1);
+  for (const auto& [stride, size] : SortedDims(shape, strides)) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
   }
   return false;
 }
@@ -160,12 +148,12 @@ Tensor make_view(Storage* storage, DType dtype, ShapeRef shape, ShapeRef strides
     if (shape[d] != 1 && strides[d] != row_major[d]) impl->contiguous = false;
   }
   // The last element must lie inside: in 128 bits, for strides may be anything.
-  __extension__ __int128 last = offset;
+  Wide last = offset;
   for (size_t d = 0; d < shape.size() && numel > 0; ++d) {
     if (strides[d] < 0) throw InvalidArgument(where, "negative stride");
-    last += static_cast<__int128>(shape[d] - 1) * strides[d];
+    last += static_cast<Wide>(shape[d] - 1) * strides[d];
   }
-  const auto held = static_cast<__int128>(storage->bytes / item_size(dtype));
+  const auto held = static_cast<Wide>(storage->bytes / item_size(dtype));
   if (offset < 0 || (numel > 0 && last >= held)) {
     throw InvalidArgument(where, "shape " + to_string(shape) + " with strides " +
                                      to_string(strides) + " and offset " + std::to_string(offset) +

@@ -1,34 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Storage and TensorImpl: what a Tensor handle points to.
+// TensorImpl: what a Tensor handle points to.
 #ifndef FERRY_TENSOR_TENSOR_IMPL_H
 #define FERRY_TENSOR_TENSOR_IMPL_H
 
 #include <array>
 #include <atomic>
-#include <functional>
 #include <span>
 
 #include "ferry/tensor.h"
-
-namespace ferry::runtime {
-class DeviceState;
-}
+#include "runtime/storage.h"
 
 namespace ferry::detail {
-
-/// A block of one device's memory, counted by the tensors over it.
-struct Storage {
-  std::atomic<uint32_t> refs{1};
-  runtime::DeviceState* device = nullptr;
-  ferry_memory memory{0};
-  uint64_t bytes = 0;        ///< usable
-  std::byte* host = nullptr; ///< address, where the host may touch it
-  /// Set for memory of the caller's: called instead of freeing.
-  std::function<void(void*)> deleter;
-
-  ~Storage();
-};
 
 /// A strided view of a storage. Sizes and strides in elements.
 struct TensorImpl {
@@ -53,18 +36,12 @@ struct TensorImpl {
   ShapeRef strides() const noexcept { return {stride_.data(), ndim}; }
 };
 
-void retain(Storage* storage) noexcept;
-void release(Storage* storage) noexcept;
-
 /// The impl of a defined tensor; InvalidArgument naming `where` otherwise.
 TensorImpl& impl_of(const Tensor& tensor, const char* where);
 
 /// numel of a shape. InvalidArgument for negative sizes, too many dimensions or
 /// a count or byte size beyond i64.
 int64_t checked_numel(ShapeRef shape, DType dtype, const char* where);
-
-/// Fresh storage of at least `bytes` (0 is allowed) with one reference.
-Storage* new_storage(runtime::DeviceState& device, uint64_t bytes);
 
 /// A tensor over `storage` (one more reference is taken). numel and contiguity
 /// are worked out; the span is checked against the storage.

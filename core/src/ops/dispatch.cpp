@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // launch(): kernel selection, scratch memory and the CPU fallback.
-#include "runtime/dispatch.h"
+#include "ops/dispatch.h"
 
 #include <array>
 #include <cstdlib>
@@ -15,8 +15,13 @@
 #include "runtime/host_services.h"
 #include "runtime/log.h"
 
-namespace ferry::runtime {
+namespace ferry::ops {
 namespace {
+
+using runtime::Block;
+using runtime::copy_bytes;
+using runtime::family_name;
+using runtime::log;
 
 constexpr size_t kMaxTensors = 24;
 
@@ -93,7 +98,8 @@ Choice try_kernels(DeviceState& device, const Launch& l, CallData& data) {
     }
     hal::Status launched;
     {
-      const std::lock_guard lock(device.stream_lock());
+      std::unique_lock<std::mutex> lock;
+      if (device.stream() != nullptr) lock = std::unique_lock(device.stream_lock());
       launched = kernel->launch(data.call);
     }
     // Stream order makes the block free for the next user at once.
@@ -198,19 +204,22 @@ void run_on_cpu(DeviceState& device, const Launch& l) {
 
 }  // namespace
 
-void launch(DeviceState& device, const Launch& l) {
+bool try_launch(DeviceState& device, const Launch& l) {
   CallData data(device, l);
   const Choice choice = try_kernels(device, l, data);
-  if (choice == Choice::kRan) return;
-  if (choice == Choice::kNeedsContiguous && l.family != Family::kMap) {
-    // Outputs are fresh and contiguous for every family but map.
-    std::vector<Tensor> in;
-    for (const Tensor& t : l.in) in.push_back(t.contiguous());
-    Launch dense = l;
-    dense.in = in;
-    CallData dense_data(device, dense);
-    if (try_kernels(device, dense, dense_data) == Choice::kRan) return;
-  }
+  if (choice == Choice::kRan) return true;
+  if (choice == Choice::kNone || l.family == Family::kMap) return false;
+  // Outputs are fresh and contiguous for every family but map.
+  std::vector<Tensor> in;
+  for (const Tensor& t : l.in) in.push_back(t.contiguous());
+  Launch dense = l;
+  dense.in = in;
+  CallData dense_data(device, dense);
+  return try_kernels(device, dense, dense_data) == Choice::kRan;
+}
+
+void launch(DeviceState& device, const Launch& l) {
+  if (try_launch(device, l)) return;
   if (device.device().is_cpu()) {
     std::string given;
     for (const Tensor& t : l.in) {
@@ -222,4 +231,4 @@ void launch(DeviceState& device, const Launch& l) {
   run_on_cpu(device, l);
 }
 
-}  // namespace ferry::runtime
+}  // namespace ferry::ops

@@ -2,15 +2,18 @@
 //
 // launch(): finds the kernel for a call on its device, or runs the call on the
 // CPU by the FERRY_FALLBACK policy.
-#ifndef FERRY_RUNTIME_DISPATCH_H
-#define FERRY_RUNTIME_DISPATCH_H
+#ifndef FERRY_OPS_DISPATCH_H
+#define FERRY_OPS_DISPATCH_H
 
 #include <span>
 
 #include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
-namespace ferry::runtime {
+namespace ferry::ops {
+
+using runtime::DeviceState;
+using runtime::Family;
 
 /// One call of a kernel family, everything decided: shapes inferred, outputs
 /// allocated, no empty tensor among them, all on `device`.
@@ -28,6 +31,10 @@ struct Launch {
 /// policy, the CPU runs it.
 void launch(DeviceState& device, const Launch& call);
 
-}  // namespace ferry::runtime
+/// The same, where the device itself has a kernel for the call; else false, and
+/// nothing happened. For calls that can also be done in several steps.
+[[nodiscard]] bool try_launch(DeviceState& device, const Launch& call);
 
-#endif  // FERRY_RUNTIME_DISPATCH_H
+}  // namespace ferry::ops
+
+#endif  // FERRY_OPS_DISPATCH_H

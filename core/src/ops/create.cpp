@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Creation of tensors.
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "ferry/abi/program.h"
+#include "ferry/error.h"
+#include "ferry/tensor.h"
+#include "ops/map_builder.h"
+#include "runtime/copy.h"
+#include "runtime/device_state.h"
+#include "tensor/tensor_impl.h"
+
+namespace ferry {
+
+using runtime::DeviceState;
+
+namespace {
+
+/// The device of `options`, or the process's default, chosen once.
+DeviceState& device_of(const TensorOptions& options) {
+  if (options.device) return DeviceState::get(*options.device);
+  static DeviceState& chosen = DeviceState::get(default_device());
+  return chosen;
+}
+
+}  // namespace
+
+Tensor empty(Sizes shape, TensorOptions options) {
+  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "empty");
+}
+
+Tensor zeros(Sizes shape, TensorOptions options) {
+  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "zeros")
+      .fill_(0);
+}
+
+Tensor ones(Sizes shape, TensorOptions options) {
+  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "ones")
+      .fill_(1);
+}
+
+Tensor full(Sizes shape, Scalar value, TensorOptions options) {
+  // As in PyTorch the number decides, with the default width for floating ones.
+  const DType kind = value.kind() == kF64 ? kF32 : value.kind();
+  return detail::make_empty(device_of(options), options.dtype.value_or(kind), shape, "full")
+      .fill_(value);
+}
+
+Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
+  const bool floating = start.kind() == kF64 || end.kind() == kF64 || step.kind() == kF64;
+  const DType dtype = options.dtype.value_or(floating ? kF32 : kI64);
+  if (dtype == kBool) throw InvalidArgument("arange", "bool has no ranges");
+  const double span = end.to_double() - start.to_double();
+  const double width = step.to_double();
+  if (!(width != 0) || !std::isfinite(span) || !std::isfinite(width)) {
+    throw InvalidArgument("arange", "start and end must be finite and step not 0");
+  }
+  if (span != 0 && (span < 0) != (width < 0)) {
+    throw InvalidArgument("arange", "step " + std::to_string(width) + " leads away from end " +
+                                        std::to_string(end.to_double()));
+  }
+  const double count = std::ceil(span / width);
+  if (count > 9.0e18) throw InvalidArgument("arange", "more elements than 64 bits can count");
+  DeviceState& device = device_of(options);
+  const int64_t sizes[] = {static_cast<int64_t>(count)};
+  const Tensor out = detail::make_empty(device, dtype, sizes, "arange");
+  // Wide enough that start + i * step does not lose places on the way.
+  ops::MapBuilder program(is_floating_point(dtype) || floating ? kF64 : kI64);
+  const ops::Reg index = program.step(FERRY_OP_INDEX, {});
+  const ops::Reg scaled = program.step(FERRY_OP_MUL, {index, program.constant(step)});
+  const ops::Reg value = program.step(FERRY_OP_ADD, {scaled, program.constant(start)});
+  program.run("arange", device, value, out);
+  return out;
+}
+
+Tensor empty_like(const Tensor& tensor) {
+  const detail::TensorImpl& impl = detail::impl_of(tensor, "empty_like");
+  return detail::make_empty(*impl.storage->device, impl.dtype, impl.shape(), "empty_like");
+}
+
+Tensor zeros_like(const Tensor& tensor) { return empty_like(tensor).fill_(0); }
+
+Tensor from_host(const void* data, DType dtype, Sizes shape, const Device& device) {
+  const Tensor out = detail::make_empty(DeviceState::get(device), dtype, shape, "from_host");
+  if (out.numel() == 0) return out;
+  if (data == nullptr) throw InvalidArgument("from_host", "the data is a null pointer");
+  runtime::copy_from_host({out.impl()->storage, 0}, data, out.nbytes());
+  return out;
+}
+
+Tensor from_blob(void* data, Sizes shape, DType dtype, std::function<void(void*)> deleter) {
+  const int64_t numel = detail::checked_numel(shape, dtype, "from_blob");
+  if (data == nullptr && numel > 0) {
+    throw InvalidArgument("from_blob", "the data is a null pointer");
+  }
+  const size_t item = item_size(dtype);
+  if (reinterpret_cast<uintptr_t>(data) % item != 0) {
+    throw InvalidArgument("from_blob", "the data is not aligned to the " + std::to_string(item) +
+                                           " bytes of " + std::string(name(dtype)));
+  }
+  detail::Storage* storage = detail::new_storage(DeviceState::get(Device()), 0);
+  storage->host = static_cast<std::byte*>(data);
+  storage->bytes = static_cast<uint64_t>(numel) * item;
+  Tensor out;
+  try {
+    const auto strides = detail::contiguous_strides(shape);
+    out = detail::make_view(storage, dtype, shape, {strides.data(), ShapeRef(shape).size()}, 0,
+                            "from_blob");
+  } catch (...) {
+    detail::release(storage);
+    throw;
+  }
+  // From here on the memory is in our care.
+  storage->deleter = std::move(deleter);
+  detail::release(storage);
+  return out;
+}
+
+}  // namespace ferry
