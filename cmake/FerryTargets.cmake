@@ -31,3 +31,23 @@ function(ferry_configure_target target)
     target_link_options(${target} PRIVATE -fsanitize=${FERRY_SANITIZE})
   endif()
 endfunction()
+
+# ferry_add_backend(NAME FOLDER): the backend's folder, where it is asked for by
+# FERRY_BACKEND_NAME and is part of this version. One line says what was left
+# out; a folder whose toolkit is absent says so itself, through
+# ferry_skip_backend, and makes no target.
+function(ferry_add_backend name folder)
+  string(TOUPPER "FERRY_BACKEND_${name}" wanted)
+  if(NOT ${wanted})
+    return()
+  endif()
+  if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+    ferry_skip_backend(${name} "it is not part of this version")
+    return()
+  endif()
+  add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}" "${PROJECT_BINARY_DIR}/${folder}")
+endfunction()
+
+function(ferry_skip_backend name reason)
+  message(STATUS "Ferry: backend ${name} skipped: ${reason}")
+endfunction()
