@@ -58,8 +58,8 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool e
   ops::Reg close = p.step(FERRY_OP_LOGICAL_AND, {within, finite});
   close = p.step(FERRY_OP_LOGICAL_OR, {close, same});
   if (equal_nan) {
-    const ops::Reg both = p.step(FERRY_OP_LOGICAL_AND, {p.step(FERRY_OP_ISNAN, {x}),
-                                                       p.step(FERRY_OP_ISNAN, {y})});
+    const ops::Reg both =
+        p.step(FERRY_OP_LOGICAL_AND, {p.step(FERRY_OP_ISNAN, {x}), p.step(FERRY_OP_ISNAN, {y})});
     close = p.step(FERRY_OP_LOGICAL_OR, {close, both});
   }
   const Tensor answer = detail::make_empty(device, kBool, left.shape(), "allclose");

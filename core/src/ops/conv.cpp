@@ -25,8 +25,9 @@ void require_range(const char* where, const char* what, const std::array<int64_t
                    int64_t least) {
   for (const int64_t v : values) {
     if (v >= least && v < kMost) continue;
-    throw InvalidArgument(where, std::string(what) + " " + to_string(values) + " must be at least " +
-                                     std::to_string(least) + " and below 2^31");
+    throw InvalidArgument(where, std::string(what) + " " + to_string(values) +
+                                     " must be at least " + std::to_string(least) +
+                                     " and below 2^31");
   }
 }
 
@@ -34,16 +35,16 @@ void require_range(const char* where, const char* what, const std::array<int64_t
 Tensor as_batch(const Tensor& x, const char* where) {
   const TensorImpl& impl = impl_of(x, where);
   if (impl.ndim != 4 && impl.ndim != 3) {
-    throw InvalidArgument(where, "x must be [N, C, H, W] or [C, H, W], not " +
-                                     to_string(impl.shape()));
+    throw InvalidArgument(where,
+                          "x must be [N, C, H, W] or [C, H, W], not " + to_string(impl.shape()));
   }
   return impl.ndim == 3 ? x.unsqueeze(0) : x;
 }
 
 void require_floating(const TensorImpl& impl, const char* where) {
   if (is_floating_point(impl.dtype)) return;
-  throw InvalidArgument(where, "not defined for " + std::string(name(impl.dtype)) +
-                                   "; convert with to(ferry::kF32)");
+  throw InvalidArgument(
+      where, "not defined for " + std::string(name(impl.dtype)) + "; convert with to(ferry::kF32)");
 }
 
 /// How far the last window may begin, or negative where none fits.
@@ -83,8 +84,7 @@ Tensor pool2d(const char* where, uint32_t op, const Tensor& input, const Pool2dO
     if (room < 0) throw_no_window(where, impl, static_cast<int64_t>(d) + 2, o.kernel[d]);
     int64_t windows = room / stride + 1;
     // With ceil_mode a last, partial window, unless it begins in the padding.
-    if (o.ceil_mode && room % stride != 0 &&
-        windows * stride < impl.shape_[d + 2] + o.padding[d]) {
+    if (o.ceil_mode && room % stride != 0 && windows * stride < impl.shape_[d + 2] + o.padding[d]) {
       ++windows;
     }
     shape[d + 2] = windows;
@@ -93,7 +93,7 @@ Tensor pool2d(const char* where, uint32_t op, const Tensor& input, const Pool2dO
     attr.padding[d] = o.padding[d];
     attr.dilation[d] = o.dilation[d];
   }
-  const Tensor out = detail::make_empty(*impl.storage->device, impl.dtype, shape, where);
+  Tensor out = detail::make_empty(*impl.storage->device, impl.dtype, shape, where);
   if (out.numel() > 0) {
     ops::launch(*impl.storage->device, {where, ops::Family::kPool, {&x, 1}, {&out, 1}, &attr});
   }
@@ -105,8 +105,8 @@ void check_conv(const TensorImpl& x, const Tensor& weight, const Tensor& bias,
   const TensorImpl& w = *weight.impl();
   require_floating(x, "conv2d");
   if (w.ndim != 4) {
-    throw InvalidArgument("conv2d", "the weight must be [O, C / groups, kH, kW], not " +
-                                        to_string(w.shape()));
+    throw InvalidArgument(
+        "conv2d", "the weight must be [O, C / groups, kH, kW], not " + to_string(w.shape()));
   }
   require_range("conv2d", "stride", o.stride, 1);
   require_range("conv2d", "padding", o.padding, 0);
@@ -119,8 +119,8 @@ void check_conv(const TensorImpl& x, const Tensor& weight, const Tensor& bias,
                                         to_string(x.shape()));
   }
   if (bias.defined() && (bias.dim() != 1 || bias.size(0) != w.shape_[0])) {
-    throw InvalidArgument("conv2d", "the bias must be [" + std::to_string(w.shape_[0]) +
-                                        "], not " + to_string(bias.impl()->shape()));
+    throw InvalidArgument("conv2d", "the bias must be [" + std::to_string(w.shape_[0]) + "], not " +
+                                        to_string(bias.impl()->shape()));
   }
 }
 
@@ -152,11 +152,11 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const Tensor& bias,
     attr.padding[d] = o.padding[d];
     attr.dilation[d] = o.dilation[d];
   }
-  const Tensor out = detail::make_empty(device, impl.dtype, shape, "conv2d");
+  Tensor out = detail::make_empty(device, impl.dtype, shape, "conv2d");
   if (out.numel() > 0) {
     const Tensor in[] = {x, weight, bias};
-    ops::launch(device, {"conv2d", ops::Family::kConv, {in, bias.defined() ? 3u : 2u}, {&out, 1},
-                         &attr});
+    ops::launch(device,
+                {"conv2d", ops::Family::kConv, {in, bias.defined() ? 3u : 2u}, {&out, 1}, &attr});
   }
   return input.dim() == 3 ? out.squeeze(0) : out;
 }

@@ -66,7 +66,7 @@ Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   if (count > 9.0e18) throw InvalidArgument("arange", "more elements than 64 bits can count");
   DeviceState& device = device_of(options);
   const int64_t sizes[] = {static_cast<int64_t>(count)};
-  const Tensor out = detail::make_empty(device, dtype, sizes, "arange");
+  Tensor out = detail::make_empty(device, dtype, sizes, "arange");
   // Wide enough that start + i * step does not lose places on the way.
   ops::MapBuilder program(is_floating_point(dtype) || floating ? kF64 : kI64);
   const ops::Reg index = program.step(FERRY_OP_INDEX, {});
@@ -84,7 +84,7 @@ Tensor empty_like(const Tensor& tensor) {
 Tensor zeros_like(const Tensor& tensor) { return empty_like(tensor).fill_(0); }
 
 Tensor from_host(const void* data, DType dtype, Sizes shape, const Device& device) {
-  const Tensor out = detail::make_empty(DeviceState::get(device), dtype, shape, "from_host");
+  Tensor out = detail::make_empty(DeviceState::get(device), dtype, shape, "from_host");
   if (out.numel() == 0) return out;
   if (data == nullptr) throw InvalidArgument("from_host", "the data is a null pointer");
   runtime::copy_from_host({out.impl()->storage, 0}, data, out.nbytes());

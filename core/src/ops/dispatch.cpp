@@ -147,8 +147,8 @@ void announce(const DeviceState& device, const Launch& l) {
     const std::lock_guard lock(mutex);
     if (!told->insert(key).second) return;
   }
-  log(LogLevel::kWarn, "dispatch", device.device().str() + " has no kernel for " + what +
-                                       ": it runs on the CPU (said once)");
+  log(LogLevel::kWarn, "dispatch",
+      device.device().str() + " has no kernel for " + what + ": it runs on the CPU (said once)");
 }
 
 /// The same elements on the CPU, by a raw copy of the range they lie in, so
@@ -195,8 +195,8 @@ void run_on_cpu(DeviceState& device, const Launch& l) {
     const detail::Span span = detail::span_of(to);
     const uint64_t item = item_size(to.dtype);
     const uint64_t n = static_cast<uint64_t>(span.end - span.begin) * item;
-    copy_bytes({to.storage, static_cast<uint64_t>(span.begin) * item},
-               {out[i].impl()->storage, 0}, n);
+    copy_bytes({to.storage, static_cast<uint64_t>(span.begin) * item}, {out[i].impl()->storage, 0},
+               n);
     bytes += n;
   }
   device.count_fallback(bytes);

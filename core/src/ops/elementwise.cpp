@@ -83,8 +83,9 @@ class Promotion {
     }
   }
   text.back() = '.';
-  throw InvalidArgument(op, text + " Move them with to(); of a module, tensors outside of "
-                                   "FERRY_MODULE are not moved");
+  throw InvalidArgument(op, text +
+                                " Move them with to(); of a module, tensors outside of "
+                                "FERRY_MODULE are not moved");
 }
 
 /// The device that has an operand with dimensions, else the first's.
@@ -169,13 +170,13 @@ Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
   // Most calls have operands of one shape: no list of sizes is made for them.
   bool same = true;
   for (size_t i = 1; i < n_shapes; ++i) {
-    same = same && std::equal(shapes[0].begin(), shapes[0].end(), shapes[i].begin(),
-                              shapes[i].end());
+    same =
+        same && std::equal(shapes[0].begin(), shapes[0].end(), shapes[i].begin(), shapes[i].end());
   }
-  const Tensor out =
-      same ? make_empty(device, dtype, shapes[0], op.name)
-           : make_empty(device, dtype, ops::broadcast_shapes({shapes.data(), n_shapes}, op.name),
-                        op.name);
+  Tensor out = same
+                   ? make_empty(device, dtype, shapes[0], op.name)
+                   : make_empty(device, dtype,
+                                ops::broadcast_shapes({shapes.data(), n_shapes}, op.name), op.name);
   program.run(op.name, device, result, out);
   return out;
 }

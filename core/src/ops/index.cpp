@@ -23,19 +23,19 @@ Tensor as_index(const Tensor& index, const char* where) {
   const TensorImpl& impl = impl_of(index, where);
   if (impl.dtype == kI64) return index;
   if (impl.dtype == kI32) return index.to(kI64);
-  throw InvalidArgument(where, "the index must be int64 or int32, not " +
-                                   std::string(name(impl.dtype)));
+  throw InvalidArgument(where,
+                        "the index must be int64 or int32, not " + std::string(name(impl.dtype)));
 }
 
 Tensor launch_gather(const char* where, const Tensor& x, const Tensor& index, size_t axis,
                      uint32_t mode, const Shape& shape) {
   const TensorImpl& impl = *x.impl();
   runtime::DeviceState& device = *impl.storage->device;
-  const Tensor out = detail::make_empty(device, impl.dtype, shape, where);
+  Tensor out = detail::make_empty(device, impl.dtype, shape, where);
   if (out.numel() == 0) return out;
   if (impl.numel == 0) {
-    throw InvalidArgument(where, "x of shape " + to_string(impl.shape()) +
-                                     " is empty: no index is valid");
+    throw InvalidArgument(where,
+                          "x of shape " + to_string(impl.shape()) + " is empty: no index is valid");
   }
   const ferry_gather_attr attr = {sizeof(ferry_gather_attr), mode, static_cast<uint32_t>(axis), 0};
   const Tensor in[] = {x, index};
@@ -48,14 +48,12 @@ Tensor select_rows(const char* where, const Tensor& x, int64_t dim, const Tensor
   const Tensor index = as_index(rows, where);
   ops::common_device({&x, &index}, where);
   if (index.dim() > 1) {
-    throw InvalidArgument(where, "the index must be 1-D, not " +
-                                     to_string(index.impl()->shape()));
+    throw InvalidArgument(where, "the index must be 1-D, not " + to_string(index.impl()->shape()));
   }
   const auto axis = static_cast<size_t>(detail::wrap_dim(dim, impl.ndim, where));
   const Tensor flat = index.dim() == 0 ? index.view({1}) : index;
   if (impl.ndim == 0) {
-    return launch_gather(where, x.view({1}), flat, 0, FERRY_GATHER_SELECT, {flat.numel()})
-        .view({});
+    return launch_gather(where, x.view({1}), flat, 0, FERRY_GATHER_SELECT, {flat.numel()}).view({});
   }
   Shape shape(impl.shape().begin(), impl.shape().end());
   shape[axis] = flat.numel();
@@ -72,8 +70,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index) {
   const TensorImpl& impl = impl_of(weight, "embedding");
   const TensorImpl& rows = impl_of(index, "embedding");
   if (impl.ndim != 2) {
-    throw InvalidArgument("embedding", "the weight must be [n, d], not " +
-                                           to_string(impl.shape()));
+    throw InvalidArgument("embedding", "the weight must be [n, d], not " + to_string(impl.shape()));
   }
   Shape shape(rows.shape().begin(), rows.shape().end());
   shape.push_back(impl.shape_[1]);
@@ -140,7 +137,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
     }
     parts.push_back(&t);
   }
-  const Tensor out = detail::make_empty(*like.storage->device, dtype, shape, "cat");
+  Tensor out = detail::make_empty(*like.storage->device, dtype, shape, "cat");
   int64_t at = 0;
   for (const Tensor* t : parts) {
     const int64_t size = t->impl()->shape_[axis];

@@ -87,8 +87,8 @@ Tensor expand_to(const Tensor& tensor, ShapeRef shape, const char* where) {
     }
   }
   if (!fits) {
-    throw InvalidArgument(where, "shape " + to_string(own) + " does not broadcast to " +
-                                     to_string(shape));
+    throw InvalidArgument(where,
+                          "shape " + to_string(own) + " does not broadcast to " + to_string(shape));
   }
   return detail::make_view(impl.storage, impl.dtype, shape, {strides.data(), shape.size()},
                            impl.offset, where);
@@ -134,8 +134,9 @@ runtime::DeviceState& common_device(std::initializer_list<const Tensor*> tensors
     if (t->defined()) text += " " + t->device().str() + " " + to_string(t->impl()->shape()) + ",";
   }
   text.back() = '.';
-  throw InvalidArgument(where, text + " Move them with to(); of a module, tensors outside of "
-                                      "FERRY_MODULE are not moved");
+  throw InvalidArgument(where, text +
+                                   " Move them with to(); of a module, tensors outside of "
+                                   "FERRY_MODULE are not moved");
 }
 
 void require_same_dtype(const Tensor& a, const Tensor& b, const char* where) {

@@ -30,7 +30,7 @@ Tensor product(const char* where, const Tensor& a, const Tensor& b, const Tensor
   runtime::DeviceState& device = *left.storage->device;
   Shape shape(left.shape().begin(), left.shape().end());
   shape.back() = right.shape_[right.ndim - 1];
-  const Tensor out = detail::make_empty(device, left.dtype, shape, where);
+  Tensor out = detail::make_empty(device, left.dtype, shape, where);
   if (out.numel() == 0) return out;
   const bool with_bias = bias.defined();
   if (left.shape_[left.ndim - 1] == 0) {
@@ -44,8 +44,8 @@ Tensor product(const char* where, const Tensor& a, const Tensor& b, const Tensor
   const Tensor in[] = {a, b, ops::expand_to(bias, shape, where)};
   ops::MapBuilder epilogue(ops::compute_type(left.dtype));
   const ops::Reg sum = epilogue.step(FERRY_OP_ADD, {ops::kProduct, epilogue.input(in[2])});
-  if (ops::try_launch(device, {where, ops::Family::kMatmul, in, {&out, 1}, nullptr,
-                               epilogue.finish(sum, 1)})) {
+  if (ops::try_launch(
+          device, {where, ops::Family::kMatmul, in, {&out, 1}, nullptr, epilogue.finish(sum, 1)})) {
     return out;
   }
   ops::launch(device, {where, ops::Family::kMatmul, {in, 2}, {&out, 1}});
@@ -110,13 +110,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   const TensorImpl& in = *x.impl();
   const TensorImpl& w = *weight.impl();
   if (w.ndim != 2) {
-    throw InvalidArgument("linear",
-                          "the weight must be [out, in], not " + to_string(w.shape()));
+    throw InvalidArgument("linear", "the weight must be [out, in], not " + to_string(w.shape()));
   }
   if (in.ndim == 0 || in.shape_[in.ndim - 1] != w.shape_[1]) {
-    throw InvalidArgument("linear", "the last size of x " + to_string(in.shape()) +
-                                        " is not the " + std::to_string(w.shape_[1]) +
-                                        " inputs of weight " + to_string(w.shape()));
+    throw InvalidArgument("linear", "the last size of x " + to_string(in.shape()) + " is not the " +
+                                        std::to_string(w.shape_[1]) + " inputs of weight " +
+                                        to_string(w.shape()));
   }
   if (bias.defined()) {
     require_operands("linear", x, bias);

@@ -33,9 +33,9 @@ void map_copy(const Tensor& dst, const Tensor& src, const char* where) {
 Tensor convert(const TensorImpl& impl, const Tensor& self, DType dtype, const char* where) {
   DeviceState& device = *impl.storage->device;
   const bool dense = impl.numel > 0 && detail::is_dense(impl.shape(), impl.strides());
-  const Tensor out = dense ? detail::make_empty_strided(device, dtype, impl.shape(),
-                                                        impl.strides(), where)
-                           : detail::make_empty(device, dtype, impl.shape(), where);
+  Tensor out = dense
+                   ? detail::make_empty_strided(device, dtype, impl.shape(), impl.strides(), where)
+                   : detail::make_empty(device, dtype, impl.shape(), where);
   if (impl.numel == 0) return out;
   if (dense && dtype == impl.dtype) {
     runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes());
@@ -50,8 +50,7 @@ Tensor transfer(const Tensor& self, DeviceState& target) {
   const TensorImpl& impl = *self.impl();
   if (impl.numel == 0) return detail::make_empty(target, impl.dtype, impl.shape(), "to");
   if (!detail::is_dense(impl.shape(), impl.strides())) return transfer(self.contiguous(), target);
-  const Tensor out =
-      detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
+  Tensor out = detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
   runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes());
   return out;
 }
@@ -111,8 +110,7 @@ Tensor Tensor::contiguous() const {
 
 Tensor Tensor::clone() const {
   const TensorImpl& impl = impl_of(*this, "clone");
-  const Tensor out =
-      detail::make_empty(*impl.storage->device, impl.dtype, impl.shape(), "clone");
+  Tensor out = detail::make_empty(*impl.storage->device, impl.dtype, impl.shape(), "clone");
   if (impl.numel == 0) return out;
   if (impl.contiguous) {
     runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes());
@@ -147,8 +145,7 @@ const Tensor& Tensor::fill_(Scalar value) const {
   refuse_overlap(impl, "fill_");
   if (impl.numel == 0) return *this;
   ops::MapBuilder program(ops::compute_type(impl.dtype));
-  const ops::Reg constant =
-      program.constant(impl.dtype == kBool ? Scalar(value.to_bool()) : value);
+  const ops::Reg constant = program.constant(impl.dtype == kBool ? Scalar(value.to_bool()) : value);
   program.run("fill_", *impl.storage->device, constant, *this);
   impl.version.fetch_add(1, std::memory_order_relaxed);
   return *this;

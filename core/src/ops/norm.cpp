@@ -18,14 +18,14 @@ namespace {
 
 void require_floating(const TensorImpl& impl, const char* where) {
   if (is_floating_point(impl.dtype)) return;
-  throw InvalidArgument(where, "not defined for " + std::string(name(impl.dtype)) +
-                                   "; convert with to(ferry::kF32)");
+  throw InvalidArgument(
+      where, "not defined for " + std::string(name(impl.dtype)) + "; convert with to(ferry::kF32)");
 }
 
 /// exp(x - largest), in a type where the halves keep their places.
 Tensor shifted_exp(const Tensor& x, const Tensor& largest, DType wide, const char* where) {
   const TensorImpl& impl = *x.impl();
-  const Tensor out = detail::make_empty(*impl.storage->device, wide, impl.shape(), where);
+  Tensor out = detail::make_empty(*impl.storage->device, wide, impl.shape(), where);
   ops::MapBuilder program(wide);
   const ops::Reg a = program.input(x);
   const ops::Reg shifted = program.step(FERRY_OP_SUB, {a, program.input(largest)});
@@ -40,7 +40,7 @@ Tensor softmax_of(const char* where, const Tensor& x, int64_t d, bool logarithm)
   require_floating(impl, where);
   const int64_t dims[] = {detail::wrap_dim(d, impl.ndim, where)};
   runtime::DeviceState& device = *impl.storage->device;
-  const Tensor out = detail::make_empty(device, impl.dtype, impl.shape(), where);
+  Tensor out = detail::make_empty(device, impl.dtype, impl.shape(), where);
   if (impl.numel == 0) return out;
   const DType wide = ops::compute_type(impl.dtype);
   const Tensor largest = amax(x, ShapeRef(dims), true);
@@ -101,14 +101,13 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
     ops::MapBuilder program(wide);
     const ops::Reg mean = program.input(running_mean);
     const ops::Reg scaled = program.step(FERRY_OP_MUL, {mean, program.input(factor)});
-    const ops::Reg s = bias.defined()
-                           ? program.step(FERRY_OP_SUB, {program.input(bias), scaled})
-                           : program.step(FERRY_OP_NEG, {scaled});
+    const ops::Reg s = bias.defined() ? program.step(FERRY_OP_SUB, {program.input(bias), scaled})
+                                      : program.step(FERRY_OP_NEG, {scaled});
     program.run("batch_norm", device, s, summand);
   }
   Shape shape(impl.ndim - 1, 1);
   shape[0] = channels;
-  const Tensor out = detail::make_empty(device, impl.dtype, impl.shape(), "batch_norm");
+  Tensor out = detail::make_empty(device, impl.dtype, impl.shape(), "batch_norm");
   ops::MapBuilder program(wide);
   const ops::Reg a = program.input(x);
   const ops::Reg scaled = program.step(FERRY_OP_MUL, {a, program.input(factor.view(shape))});
@@ -118,8 +117,6 @@ Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& run
 }
 
 Tensor softmax(const Tensor& x, int64_t dim) { return softmax_of("softmax", x, dim, false); }
-Tensor log_softmax(const Tensor& x, int64_t dim) {
-  return softmax_of("log_softmax", x, dim, true);
-}
+Tensor log_softmax(const Tensor& x, int64_t dim) { return softmax_of("log_softmax", x, dim, true); }
 
 }  // namespace ferry

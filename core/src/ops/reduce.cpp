@@ -32,8 +32,8 @@ Plan plan_of(const TensorImpl& impl, ShapeRef dims, const char* where) {
   for (const int64_t d : dims) {
     const uint32_t bit = 1u << detail::wrap_dim(d, impl.ndim, where);
     if ((plan.axes & bit) != 0) {
-      throw InvalidArgument(where, "dimension " + std::to_string(d) + " is named twice in " +
-                                       to_string(dims));
+      throw InvalidArgument(
+          where, "dimension " + std::to_string(d) + " is named twice in " + to_string(dims));
     }
     plan.axes |= bit;
   }
@@ -49,10 +49,10 @@ Plan plan_of(const TensorImpl& impl, ShapeRef dims, const char* where) {
 
 /// The reduction of `x` into a fresh tensor of `dtype`; `nothing` is the
 /// result over an empty dimension, if there is one.
-Tensor reduce(const char* where, ferry_reduce_op op, const Tensor& x, const Plan& plan,
-              DType dtype, bool keepdim, std::optional<Scalar> nothing) {
+Tensor reduce(const char* where, ferry_reduce_op op, const Tensor& x, const Plan& plan, DType dtype,
+              bool keepdim, std::optional<Scalar> nothing) {
   const TensorImpl& impl = *x.impl();
-  const Tensor out = detail::make_empty(*impl.storage->device, dtype, plan.kept, where);
+  Tensor out = detail::make_empty(*impl.storage->device, dtype, plan.kept, where);
   if (plan.of_nothing && !nothing && out.numel() > 0) {
     throw InvalidArgument(where, "a dimension of shape " + to_string(impl.shape()) +
                                      " is empty, and the " + where + " of nothing is not defined");
@@ -82,7 +82,7 @@ Tensor arg_reduce(const char* where, ferry_reduce_op op, const Tensor& x,
   }
   const Tensor flat = x.reshape({impl.numel});
   const int64_t dims[] = {0};
-  const Tensor out = reduce(where, op, flat, plan_of(*flat.impl(), dims, where), kI64, false, {});
+  Tensor out = reduce(where, op, flat, plan_of(*flat.impl(), dims, where), kI64, false, {});
   return keepdim ? out.view(Shape(impl.ndim, 1)) : out;
 }
 
@@ -112,8 +112,7 @@ Tensor mean(const Tensor& x, Sizes dims, bool keepdim) {
   // Halves are summed into f32, so that the sum cannot overflow before the division.
   const DType wide = ops::compute_type(impl.dtype);
   const Tensor total = reduce("mean", FERRY_REDUCE_SUM, x, plan, wide, keepdim, 0);
-  const Tensor out =
-      detail::make_empty(*impl.storage->device, impl.dtype, total.impl()->shape(), "mean");
+  Tensor out = detail::make_empty(*impl.storage->device, impl.dtype, total.impl()->shape(), "mean");
   ops::MapBuilder program(wide);
   const ops::Reg in = program.input(total);
   const ops::Reg quotient = program.step(FERRY_OP_DIV, {in, program.constant(count)});

@@ -29,8 +29,7 @@ int CachingAllocator::class_index(uint64_t size) noexcept {
 }
 
 bool CachingAllocator::allocate_raw(uint64_t bytes, ferry_memory* memory) {
-  const hal::Status status =
-      device_.hal().allocator().allocate(hal::Space::kDevice, bytes, memory);
+  const hal::Status status = device_.hal().allocator().allocate(hal::Space::kDevice, bytes, memory);
   if (status.code() == FERRY_E_OOM) return false;
   device_.check(status, "alloc");
   return true;

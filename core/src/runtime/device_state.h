@@ -72,8 +72,8 @@ class DeviceState {
   }
 
  private:
-  DeviceState(const Device& device, const ferry_device_info& info,
-              std::unique_ptr<hal::Device> hal, std::span<const hal::Kernel* const> kernels);
+  DeviceState(const Device& device, const ferry_device_info& info, std::unique_ptr<hal::Device> hal,
+              std::span<const hal::Kernel* const> kernels);
   [[noreturn]] void throw_failed(hal::Status status, const char* where) const;
 
   Device device_;

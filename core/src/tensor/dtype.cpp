@@ -11,8 +11,9 @@
 namespace ferry {
 namespace {
 
-constexpr std::string_view kLongNames[kDTypeCount] = {
-    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr std::string_view kLongNames[kDTypeCount] = {"bool",    "uint8",  "int8",    "int16",
+                                                      "int32",   "int64",  "float16", "bfloat16",
+                                                      "float32", "float64"};
 constexpr std::string_view kShortNames[kDTypeCount] = {"bool", "u8",  "i8",   "i16", "i32",
                                                        "i64",  "f16", "bf16", "f32", "f64"};
 

@@ -61,8 +61,7 @@ class Elements {
       whole = whole && v == std::ceil(v);
     }
     const bool any = most > 0;
-    const bool scientific =
-        any && (most / least > 1000 || most > 1e8 || (!whole && least < 1e-4));
+    const bool scientific = any && (most / least > 1000 || most > 1e8 || (!whole && least < 1e-4));
     for (const double v : values) {
       std::string text = scientific ? fmt::format("{:.{}e}", v, kPrecision)
                          : whole    ? fmt::format("{:.0f}", v)
@@ -136,7 +135,7 @@ Tensor edges_of(const Tensor& tensor) {
   const Shape full = tensor.shape();
   Shape shape = full;
   for (int64_t& s : shape) s = std::min(s, 2 * kEdge);
-  const Tensor out = empty(shape, TensorOptions(tensor.dtype(), tensor.device()));
+  Tensor out = empty(shape, TensorOptions(tensor.dtype(), tensor.device()));
   // Corner `c` takes the far end of dimension d where its bit d is set.
   for (uint32_t c = 0; c < 1u << full.size(); ++c) {
     Tensor from = tensor;

@@ -66,9 +66,12 @@ Scalar Tensor::item_scalar() const {
     using T = decltype(tag);
     T value;
     std::memcpy(&value, bytes, sizeof value);
-    if constexpr (std::is_same_v<T, sdk::Bool>) return Scalar(value.value != 0);
-    else if constexpr (std::is_integral_v<T>) return Scalar(value);
-    else return Scalar(sdk::load_as<double>(value));
+    if constexpr (std::is_same_v<T, sdk::Bool>)
+      return Scalar(value.value != 0);
+    else if constexpr (std::is_integral_v<T>)
+      return Scalar(value);
+    else
+      return Scalar(sdk::load_as<double>(value));
   });
 }
 
@@ -94,8 +97,8 @@ void* Tensor::host_data(DType dtype) const {
                                           std::string(name(dtype)));
   }
   if (!impl.storage->device->host_accessible()) {
-    throw InvalidArgument("data_ptr", "the memory of " + device().str() +
-                                          " is not the host's; copy it with cpu()");
+    throw InvalidArgument(
+        "data_ptr", "the memory of " + device().str() + " is not the host's; copy it with cpu()");
   }
   if (impl.storage->host == nullptr) return nullptr;  // no elements
   impl.storage->device->wait_if_asynchronous();
@@ -120,8 +123,8 @@ void Tensor::set_data(const Tensor& source) const {
 }
 
 void throw_wrong_count(size_t got, ShapeRef shape) {
-  throw InvalidArgument("tensor", std::to_string(got) + " values do not fill shape " +
-                                      to_string(shape));
+  throw InvalidArgument("tensor",
+                        std::to_string(got) + " values do not fill shape " + to_string(shape));
 }
 
 }  // namespace ferry

@@ -24,8 +24,7 @@ struct Dims {
   size_t n = 0;
 
   Dims() = default;
-  explicit Dims(const TensorImpl& impl)
-      : shape(impl.shape_), stride(impl.stride_), n(impl.ndim) {}
+  explicit Dims(const TensorImpl& impl) : shape(impl.shape_), stride(impl.stride_), n(impl.ndim) {}
   void push(int64_t size, int64_t step) {
     shape[n] = size;
     stride[n++] = step;
@@ -51,11 +50,11 @@ Shape resolve(const TensorImpl& impl, ShapeRef shape, const char* where) {
     if (out[d] == -1 && !open) {
       open = d;
     } else if (out[d] < 0) {
-      throw InvalidArgument(where, "shape " + to_string(shape) +
-                                       " has more than one -1 or a negative size");
+      throw InvalidArgument(
+          where, "shape " + to_string(shape) + " has more than one -1 or a negative size");
     } else if (__builtin_mul_overflow(known, out[d], &known)) {
-      throw InvalidArgument(where, "shape " + to_string(shape) +
-                                       " has more elements than 64 bits can count");
+      throw InvalidArgument(
+          where, "shape " + to_string(shape) + " has more elements than 64 bits can count");
     }
   }
   if (open && known != 0 && impl.numel % known == 0) {
@@ -88,8 +87,8 @@ std::optional<Dims> reshaped(const TensorImpl& impl, const Shape& shape) {
     int64_t count = impl.shape_[begin];
     int64_t base = impl.stride_[begin];
     int64_t reach = base * count;
-    while (begin > 0 && (impl.shape_[begin - 1] == 1 || count == 1 ||
-                         impl.stride_[begin - 1] == reach)) {
+    while (begin > 0 &&
+           (impl.shape_[begin - 1] == 1 || count == 1 || impl.stride_[begin - 1] == reach)) {
       --begin;
       if (impl.shape_[begin] == 1) continue;
       if (count == 1) {
@@ -141,8 +140,8 @@ Tensor Tensor::flatten(int64_t start, int64_t end) const {
   const auto first = static_cast<size_t>(wrap_dim(start, impl.ndim, "flatten"));
   const auto last = static_cast<size_t>(wrap_dim(end, impl.ndim, "flatten"));
   if (first > last) {
-    throw InvalidArgument("flatten", "start " + std::to_string(start) + " comes after end " +
-                                         std::to_string(end));
+    throw InvalidArgument(
+        "flatten", "start " + std::to_string(start) + " comes after end " + std::to_string(end));
   }
   Shape shape(impl.shape_.begin(), impl.shape_.begin() + first);
   int64_t joined = 1;
@@ -216,12 +215,13 @@ Tensor Tensor::unsqueeze(int64_t d) const {
   const TensorImpl& impl = impl_of(*this, "unsqueeze");
   const auto at = static_cast<size_t>(wrap_dim(d, impl.ndim + 1, "unsqueeze"));
   if (impl.ndim == FERRY_MAX_DIMS) {
-    throw InvalidArgument("unsqueeze", "a tensor has at most " + std::to_string(FERRY_MAX_DIMS) +
-                                           " dimensions");
+    throw InvalidArgument("unsqueeze",
+                          "a tensor has at most " + std::to_string(FERRY_MAX_DIMS) + " dimensions");
   }
   Dims dims;
   for (size_t i = 0; i <= impl.ndim; ++i) {
-    if (i == at) dims.push(1, i < impl.ndim && impl.numel > 0 ? impl.shape_[i] * impl.stride_[i] : 1);
+    if (i == at)
+      dims.push(1, i < impl.ndim && impl.numel > 0 ? impl.shape_[i] * impl.stride_[i] : 1);
     if (i < impl.ndim) dims.push(impl.shape_[i], impl.stride_[i]);
   }
   return make(impl, dims, impl.offset, "unsqueeze");
@@ -241,8 +241,8 @@ Tensor Tensor::expand(Sizes shape) const {
     dims.push(size, size == own && !is_new ? impl.stride_[d - added] : 0);
   }
   if (!fits) {
-    throw InvalidArgument("expand", "shape " + to_string(impl.shape()) + " does not expand to " +
-                                        to_string(target));
+    throw InvalidArgument(
+        "expand", "shape " + to_string(impl.shape()) + " does not expand to " + to_string(target));
   }
   return make(impl, dims, impl.offset, "expand");
 }
