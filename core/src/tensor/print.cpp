@@ -22,6 +22,15 @@ constexpr int64_t kThreshold = 1000;  // elements, above which the middle is lef
 constexpr int64_t kEdge = 3;          // elements shown at either end of a dimension
 constexpr size_t kLineWidth = 80;
 
+std::string join(const std::vector<std::string>& parts, const std::string& between) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (!out.empty()) out += between;
+    out += part;
+  }
+  return out;
+}
+
 /// The elements to show, in row-major order on the host, as texts of one width.
 class Elements {
  public:
@@ -97,7 +106,7 @@ class Writer {
     }
     const std::string between =
         "," + std::string(shape_.size() - d - 1, '\n') + std::string(indent + 1, ' ');
-    return "[" + fmt::format("{}", fmt::join(parts, between)) + "]";
+    return "[" + join(parts, between) + "]";
   }
 
  private:
@@ -176,7 +185,8 @@ std::string Tensor::str() const {
   if (numel() == 0) {
     out += "[]";
     if (full.size() != 1) {
-      suffixes.push_back(fmt::format("size=({})", fmt::join(full, ", ")));
+      const std::string sizes = to_string(full);  // "[2, 0]"
+      suffixes.push_back("size=(" + sizes.substr(1, sizes.size() - 2) + ")");
     }
     if (type != kF32) suffixes.push_back("dtype=" + std::string(name(type)));
   } else {
