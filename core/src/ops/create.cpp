@@ -7,6 +7,7 @@
 
 #include "ferry/abi/program.h"
 #include "ferry/error.h"
+#include "ferry/stream.h"
 #include "ferry/tensor.h"
 #include "ops/map_builder.h"
 #include "runtime/copy.h"
@@ -19,11 +20,9 @@ using runtime::DeviceState;
 
 namespace {
 
-/// The device of `options`, or the process's default, chosen once.
+/// The device of `options`, or the calling thread's current one.
 DeviceState& device_of(const TensorOptions& options) {
-  if (options.device) return DeviceState::get(*options.device);
-  static DeviceState& chosen = DeviceState::get(default_device());
-  return chosen;
+  return DeviceState::get(options.device ? *options.device : current_device());
 }
 
 }  // namespace
@@ -103,6 +102,7 @@ Tensor from_blob(void* data, Sizes shape, DType dtype, std::function<void(void*)
   }
   detail::Storage* storage = detail::new_storage(DeviceState::get(Device()), 0);
   storage->host = static_cast<std::byte*>(data);
+  storage->at = {{reinterpret_cast<uint64_t>(data)}, 0};
   storage->bytes = static_cast<uint64_t>(numel) * item;
   Tensor out;
   try {

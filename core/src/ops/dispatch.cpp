@@ -14,11 +14,11 @@
 #include "runtime/copy.h"
 #include "runtime/host_services.h"
 #include "runtime/log.h"
+#include "runtime/submission.h"
 
 namespace ferry::ops {
 namespace {
 
-using runtime::Block;
 using runtime::copy_bytes;
 using runtime::family_name;
 using runtime::log;
@@ -29,11 +29,8 @@ ferry_tensor describe(const Tensor& tensor) {
   const detail::TensorImpl& impl = *tensor.impl();
   ferry_tensor out;
   const auto item = static_cast<uint64_t>(item_size(impl.dtype));
-  // A blob of the caller's has no handle of the plugin's, but an address.
-  const uint64_t handle = impl.storage->memory.handle != 0
-                              ? impl.storage->memory.handle
-                              : reinterpret_cast<uint64_t>(impl.storage->host);
-  out.at = {{handle}, static_cast<uint64_t>(impl.offset) * item};
+  out.at = impl.storage->at;
+  out.at.offset += static_cast<uint64_t>(impl.offset) * item;
   out.dtype = static_cast<ferry_dtype>(impl.dtype);
   out.ndim = impl.ndim;
   for (size_t d = 0; d < FERRY_MAX_DIMS; ++d) {
@@ -71,8 +68,28 @@ struct CallData {
     call.attr = l.attr;
     call.map = l.map;
     call.device = device.hal().handle();
-    call.stream = device.stream() != nullptr ? device.stream()->handle() : nullptr;
   }
+};
+
+/// Memory for one launch, free again behind it in stream order.
+class Scratch {
+ public:
+  Scratch(DeviceState& device, uint64_t bytes)
+      : storage_(bytes > 0 ? detail::new_storage(device, bytes) : nullptr) {}
+  ~Scratch() {
+    if (storage_ != nullptr) detail::release(storage_);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  ferry_location location() const { return storage_ != nullptr ? storage_->at : ferry_location{}; }
+  uint64_t bytes() const { return storage_ != nullptr ? storage_->bytes : 0; }
+  void used(const runtime::Use& use) {
+    if (storage_ != nullptr && storage_->device->many_streams()) storage_->uses.set_write(use);
+  }
+
+ private:
+  detail::Storage* storage_;
 };
 
 enum class Choice { kRan, kNeedsContiguous, kNone };
@@ -90,20 +107,16 @@ Choice try_kernels(DeviceState& device, const Launch& l, CallData& data) {
     const hal::Status accepted = kernel->check(data.call);
     if (accepted.code() == FERRY_DECLINED) continue;
     device.check(accepted, l.op);
-    Block scratch;
-    data.call.scratch_bytes = kernel->scratch(data.call);
-    if (data.call.scratch_bytes > 0) {
-      scratch = device.allocator().allocate(data.call.scratch_bytes);
-      data.call.scratch = {scratch.memory, 0};
-    }
-    hal::Status launched;
-    {
-      std::unique_lock<std::mutex> lock;
-      if (device.stream() != nullptr) lock = std::unique_lock(device.stream_lock());
-      launched = kernel->launch(data.call);
-    }
-    // Stream order makes the block free for the next user at once.
-    if (scratch.bytes > 0) device.allocator().free(scratch.memory, scratch.bytes);
+    Scratch scratch(device, kernel->scratch(data.call));
+    data.call.scratch = scratch.location();
+    data.call.scratch_bytes = scratch.bytes();
+    runtime::Submission work(device);
+    for (const Tensor& t : l.in) work.reads(*t.impl()->storage);
+    for (const Tensor& t : l.out) work.writes(*t.impl()->storage);
+    work.begin();
+    data.call.stream = work.stream() != nullptr ? work.stream()->handle() : nullptr;
+    const hal::Status launched = kernel->launch(data.call);
+    scratch.used(work.end(l.op));
     device.check(launched, l.op);
     return Choice::kRan;
   }

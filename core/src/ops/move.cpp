@@ -46,10 +46,10 @@ Tensor convert(const TensorImpl& impl, const Tensor& self, DType dtype, const ch
 }
 
 /// A fresh tensor of the same values and dtype on another device.
-Tensor transfer(const Tensor& self, DeviceState& target) {
+Tensor transfer(const Tensor& self, DeviceState& target, bool non_blocking) {
   const TensorImpl& impl = *self.impl();
   if (impl.numel == 0) return detail::make_empty(target, impl.dtype, impl.shape(), "to");
-  if (!detail::is_dense(impl.shape(), impl.strides())) return transfer(self.contiguous(), target);
+  if (!detail::is_dense(impl.shape(), impl.strides())) return transfer(self.contiguous(), target, non_blocking);
   Tensor out = detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
   runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes());
   return out;
@@ -64,9 +64,9 @@ Tensor move(const Tensor& self, DeviceState& target, DType dtype, ToOptions opti
   if (!moves) return convert(impl, self, dtype, "to");
   // The conversion goes to the side where fewer bytes travel.
   if (item_size(dtype) < item_size(impl.dtype)) {
-    return transfer(convert(impl, self, dtype, "to"), target);
+    return transfer(convert(impl, self, dtype, "to"), target, options.non_blocking);
   }
-  const Tensor there = transfer(self, target);
+  const Tensor there = transfer(self, target, options.non_blocking);
   return dtype == impl.dtype ? there : convert(*there.impl(), there, dtype, "to");
 }
 

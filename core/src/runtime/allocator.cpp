@@ -1,119 +1,346 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CachingAllocator: size classes, counters, recovery from out-of-memory.
+// CachingAllocator: best fit, splitting and merging, and what is tried before
+// an allocation fails.
 #include "runtime/allocator.h"
 
 #include <algorithm>
-#include <bit>
 #include <string>
 
 #include "ferry/error.h"
 #include "runtime/device_state.h"
 #include "runtime/host_services.h"
-#include "runtime/status.h"
+#include "runtime/thread_cache.h"
 
 namespace ferry::runtime {
+namespace {
 
-uint64_t CachingAllocator::class_bytes(uint64_t bytes) noexcept {
-  if (bytes <= kMinBlock) return kMinBlock;
-  // Eight steps between powers of two, none finer than kMinBlock.
-  const int top = std::bit_width(bytes - 1);
-  const uint64_t step = std::max<uint64_t>(uint64_t{1} << std::max(top - 4, 0), kMinBlock);
-  return (bytes + step - 1) / step * step;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+constexpr uint64_t kSmallSegment = 2 * kMiB;
+constexpr uint64_t kLargeSegment = 20 * kMiB;
+constexpr uint64_t kOwnSegment = 10 * kMiB;  // from this size on, a segment of its own
+constexpr uint64_t kRounding = 2 * kMiB;     // of such a segment
+/// How many blocks are looked at for one that needs no waiting.
+constexpr int kLookahead = 16;
+
+std::string readable_bytes(uint64_t bytes) {
+  const uint64_t tenths = (bytes & (kMiB - 1)) * 10 >> 20;
+  return bytes < kMiB ? std::to_string(bytes) + " bytes"
+                      : std::to_string(bytes >> 20) + "." + std::to_string(tenths) + " MiB";
 }
 
-int CachingAllocator::class_index(uint64_t size) noexcept {
-  const int top = std::bit_width(size - 1);
-  const uint64_t step = uint64_t{1} << std::max(top - 4, 0);
-  return top * 8 + static_cast<int>((size - 1) / step - 8) % 8;
+size_t next_ordinal() {
+  static std::atomic<size_t> count{0};
+  return count.fetch_add(1);
 }
 
-bool CachingAllocator::allocate_raw(uint64_t bytes, ferry_memory* memory) {
-  const hal::Status status = device_.hal().allocator().allocate(hal::Space::kDevice, bytes, memory);
-  if (status.code() == FERRY_E_OOM) return false;
-  device_.check(status, "alloc");
-  return true;
+}  // namespace
+
+CachingAllocator::CachingAllocator(DeviceState& device, hal::Space space)
+    : device_(device), space_(space), ordinal_(next_ordinal()) {
+  // Accelerators move memory in such units; the host's caches in lines of 64.
+  constexpr uint32_t kHost = FERRY_CAP_HOST_ACCESSIBLE;
+  const uint64_t least = (device.info().caps & kHost) != 0 ? 64 : 512;
+  granularity_ = std::max(least, device.info().alignment);
 }
 
-Block CachingAllocator::allocate(uint64_t bytes) {
-  if (bytes > (uint64_t{1} << 62)) throw_out_of_memory(bytes);
-  const uint64_t size = class_bytes(bytes);
-  Block block{{0}, size};
-  {
-    std::lock_guard lock(mutex_);
-    auto& cached = cached_[class_index(size)];
-    if (!cached.empty()) {
-      block.memory = cached.back();
-      cached.pop_back();
-    }
-    if (block.memory.handle != 0) {
-      counters_.allocated += size;
-      counters_.peak = std::max(counters_.peak, counters_.allocated);
-      return block;
+CachingAllocator::~CachingAllocator() = default;
+
+void CachingAllocator::count_allocated(uint64_t bytes) noexcept {
+  const uint64_t now = allocated_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  uint64_t peak = peak_.load(std::memory_order_relaxed);
+  while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+  }
+}
+
+void CachingAllocator::reset_peak() noexcept {
+  peak_.store(allocated(), std::memory_order_relaxed);
+}
+
+Block* CachingAllocator::allocate(uint64_t bytes, StreamState& stream) {
+  if (bytes > uint64_t{1} << 62) throw_out_of_memory(bytes);
+  const uint64_t rounded = round(bytes);
+  if (rounded <= ThreadCache::kMost && &stream == &device_.default_stream()) {
+    if (ThreadCache* cache = ThreadCache::of(*this)) {
+      if (Block* block = cache->take(rounded)) {
+        count_allocated(rounded);
+        return block;
+      }
     }
   }
-  if (!allocate_raw(size, &block.memory)) {
-    empty_cache();
-    if (!allocate_raw(size, &block.memory)) throw_out_of_memory(size);
-  }
-  std::lock_guard lock(mutex_);
-  counters_.reserved += size;
-  counters_.allocated += size;
-  counters_.peak = std::max(counters_.peak, counters_.allocated);
+  Block* block = allocate_central(rounded, stream);
+  count_allocated(block->bytes);
   return block;
 }
 
-void CachingAllocator::free(ferry_memory memory, uint64_t bytes) noexcept {
-  std::lock_guard lock(mutex_);
-  counters_.allocated -= bytes;
+void CachingAllocator::free(Block* block, std::vector<Use> uses) noexcept {
+  allocated_.fetch_sub(block->bytes, std::memory_order_relaxed);
+  // In a forked child the driver's memory is not ours to manage.
+  if (!device_.usable()) return;
+  if (uses.empty() && block->bytes <= ThreadCache::kMost && !device_.many_streams()) {
+    ThreadCache* cache = ThreadCache::of(*this);
+    if (cache != nullptr && cache->put(block)) return;
+  }
+  give_back(block, std::move(uses));
+}
+
+void CachingAllocator::give_back(Block* block, std::vector<Use> uses) noexcept {
   try {
-    cached_[class_index(bytes)].push_back(memory);
+    // Without a record the default stream used it, if any did.
+    if (uses.empty() && !device_.synchronous()) {
+      StreamState& stream = device_.default_stream();
+      uses.push_back({&stream, stream.submitted()});
+    }
+    const std::lock_guard lock(mutex_);
+    block->uses = std::move(uses);
+    put_back(block);
   } catch (const std::bad_alloc&) {
-    // No host memory for the cache's list: the block stays reserved but unused.
+    // No host memory for the list of free blocks: this one stays unused.
   }
 }
 
-void CachingAllocator::empty_cache() {
-  // A cached block may still be used by work in flight.
-  device_.synchronize();
-  std::lock_guard lock(mutex_);
-  for (int c = 0; c < kClasses; ++c) {
-    for (auto& cached = cached_[c]; !cached.empty(); cached.pop_back()) {
-      device_.check(device_.hal().allocator().release(cached.back()), "empty_cache");
-      // The class's size is known from its index alone.
-      const int top = c / 8;
-      const uint64_t step = uint64_t{1} << std::max(top - 4, 0);
-      counters_.reserved -= (static_cast<uint64_t>(c % 8) + 9) * step;
+void CachingAllocator::put_back(Block* block) {
+  FreeSet& set = block->segment->small ? free_small_ : free_large_;
+  const auto absorb = [&](Block* left, Block* right) {
+    for (const Use& use : right->uses) add_use(left->uses, use);
+    left->bytes += right->bytes;
+    left->after = right->after;
+    if (right->after != nullptr) right->after->before = left;
+    delete right;
+    return left;
+  };
+  if (block->before != nullptr && block->before->free) {
+    set.erase(block->before);
+    block = absorb(block->before, block);
+  }
+  if (block->after != nullptr && block->after->free) {
+    set.erase(block->after);
+    block = absorb(block, block->after);
+  }
+  block->free = true;
+  set.insert(block);
+}
+
+Block* CachingAllocator::find(uint64_t bytes, StreamState& stream) {
+  FreeSet& set = bytes <= kSmallBlock ? free_small_ : free_large_;
+  Block key;
+  key.bytes = bytes - 1;
+  // Sizes are multiples of the granularity: none lies between.
+  const auto first = set.upper_bound(&key);
+  auto best = set.end();
+  int seen = 0;
+  for (auto it = first; it != set.end() && seen < kLookahead; ++it, ++seen) {
+    // A large segment of its own is not taken for something much smaller.
+    if ((*it)->bytes >= kLargeSegment && bytes < kOwnSegment && best != set.end()) break;
+    if (best == set.end()) best = it;
+    const bool ready = std::all_of((*it)->uses.begin(), (*it)->uses.end(), [&](const Use& use) {
+      return use.stream == &stream || use.done();
+    });
+    if (ready) {
+      best = it;
+      break;
+    }
+  }
+  if (best == set.end()) return nullptr;
+  Block* block = *best;
+  set.erase(best);
+  block->free = false;
+  return cut(block, bytes);
+}
+
+Block* CachingAllocator::cut(Block* block, uint64_t bytes) {
+  const uint64_t rest = block->bytes - bytes;
+  const bool worth = block->segment->small ? rest >= granularity_ : rest > kSmallBlock;
+  if (!worth) return block;
+  auto* tail = new Block();
+  tail->segment = block->segment;
+  tail->offset = block->offset + bytes;
+  tail->bytes = rest;
+  tail->before = block;
+  tail->after = block->after;
+  tail->uses = block->uses;
+  if (block->after != nullptr) block->after->before = tail;
+  block->after = tail;
+  block->bytes = bytes;
+  tail->free = true;
+  (block->segment->small ? free_small_ : free_large_).insert(tail);
+  return block;
+}
+
+Block* CachingAllocator::obtain(uint64_t segment_bytes, bool small) {
+  const uint64_t most = limit();
+  if (most != 0 && reserved() + segment_bytes > most) return nullptr;
+  auto segment = std::make_unique<Segment>();
+  auto block = std::make_unique<Block>();
+  segment->bytes = segment_bytes;
+  segment->small = small;
+  const hal::Status status =
+      device_.hal().allocator().allocate(space_, segment_bytes, &segment->memory);
+  if (status.code() == FERRY_E_OOM) {
+    (void)take_failure();
+    return nullptr;
+  }
+  device_.check(status, "alloc");
+  block->segment = segment.get();
+  block->bytes = segment_bytes;
+  firsts_.push_back(block.get());
+  ++driver_allocations_;
+  reserved_.fetch_add(segment_bytes, std::memory_order_relaxed);
+  peak_reserved_ = std::max(peak_reserved_, reserved());
+  (void)segment.release();
+  return block.release();
+}
+
+Block* CachingAllocator::grow(uint64_t bytes, bool exact) {
+  const bool small = bytes <= kSmallBlock;
+  uint64_t wanted = bytes;
+  if (!exact) {
+    wanted = small                  ? kSmallSegment
+             : bytes < kOwnSegment ? kLargeSegment
+                                   : (bytes + kRounding - 1) / kRounding * kRounding;
+  }
+  Block* block = obtain(wanted, small);
+  return block == nullptr ? nullptr : cut(block, bytes);
+}
+
+void CachingAllocator::wait_for_cached_work() {
+  std::vector<Use> uses;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const FreeSet* set : {&free_small_, &free_large_}) {
+      for (const Block* block : *set) {
+        for (const Use& use : block->uses) add_use(uses, use);
+      }
+    }
+  }
+  // Without the lock: the work may free tensors when it is done.
+  for (const Use& use : uses) use.wait();
+}
+
+void CachingAllocator::release_free_segments() {
+  for (FreeSet* set : {&free_small_, &free_large_}) {
+    for (auto it = set->begin(); it != set->end();) {
+      Block* block = *it;
+      const bool whole = block->before == nullptr && block->after == nullptr;
+      if (!whole || !std::all_of(block->uses.begin(), block->uses.end(),
+                                 [](const Use& use) { return use.done(); })) {
+        ++it;
+        continue;
+      }
+      device_.check(device_.hal().allocator().release(block->segment->memory), "empty_cache");
+      it = set->erase(it);
+      reserved_.fetch_sub(block->segment->bytes, std::memory_order_relaxed);
+      ++driver_frees_;
+      std::erase(firsts_, block);
+      delete block->segment;
+      delete block;
     }
   }
 }
 
-CachingAllocator::Counters CachingAllocator::counters() const {
-  std::lock_guard lock(mutex_);
-  return counters_;
+void CachingAllocator::flush_thread_caches() {
+  const std::lock_guard lock(caches_mutex_);
+  for (ThreadCache* cache : caches_) cache->flush();
 }
 
-void CachingAllocator::reset_peak() {
-  std::lock_guard lock(mutex_);
-  counters_.peak = counters_.allocated;
+Block* CachingAllocator::allocate_central(uint64_t bytes, StreamState& stream) {
+  Block* block = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    ++central_allocations_;
+    block = find(bytes, stream);
+    if (block == nullptr) block = grow(bytes, false);
+    if (block == nullptr) block = grow(bytes, true);
+  }
+  if (block == nullptr) {
+    // What other threads keep, what work in flight holds, then whole segments.
+    flush_thread_caches();
+    wait_for_cached_work();
+    const std::lock_guard lock(mutex_);
+    ++retries_;
+    block = find(bytes, stream);
+    if (block == nullptr) {
+      release_free_segments();
+      block = grow(bytes, false);
+    }
+    if (block == nullptr) block = grow(bytes, true);
+    if (block == nullptr) ++ooms_;
+  }
+  if (block == nullptr) throw_out_of_memory(bytes);
+  try {
+    for (const Use& use : block->uses) stream.wait_for(use);
+  } catch (...) {
+    give_back(block, std::move(block->uses));
+    throw;
+  }
+  block->uses.clear();
+  return block;
+}
+
+void CachingAllocator::empty_cache() {
+  flush_thread_caches();
+  wait_for_cached_work();
+  const std::lock_guard lock(mutex_);
+  release_free_segments();
+}
+
+MemoryStats CachingAllocator::stats() {
+  MemoryStats out;
+  {
+    const std::lock_guard lock(caches_mutex_);
+    out.allocations = gone_allocations_;
+    for (const ThreadCache* cache : caches_) out.allocations += cache->allocations();
+  }
+  const std::lock_guard lock(mutex_);
+  out.allocated = allocated();
+  out.peak_allocated = peak();
+  out.reserved = reserved();
+  out.peak_reserved = peak_reserved_;
+  out.limit = limit();
+  out.allocations += central_allocations_;
+  out.driver_allocations = driver_allocations_;
+  out.driver_frees = driver_frees_;
+  out.retries = retries_;
+  out.out_of_memory = ooms_;
+  out.segments = firsts_.size();
+  for (const FreeSet* set : {&free_small_, &free_large_}) {
+    if (!set->empty()) out.largest_free = std::max(out.largest_free, (*set->rbegin())->bytes);
+  }
+  return out;
+}
+
+std::vector<MemorySegment> CachingAllocator::snapshot() {
+  const std::lock_guard lock(mutex_);
+  std::vector<MemorySegment> out;
+  for (const Block* first : firsts_) {
+    MemorySegment segment;
+    segment.address = first->segment->memory.handle;
+    segment.bytes = first->segment->bytes;
+    for (const Block* b = first; b != nullptr; b = b->after) {
+      segment.blocks.push_back({b->offset, b->bytes, !b->free});
+    }
+    out.push_back(std::move(segment));
+  }
+  return out;
 }
 
 void CachingAllocator::throw_out_of_memory(uint64_t requested) {
-  (void)take_failure();
   uint64_t free_bytes = 0;
   uint64_t total = device_.info().memory_total;
   if (!device_.hal().memory_info(&free_bytes, &total).ok()) (void)take_failure();
-  const Counters c = counters();
-  const auto mib = [](uint64_t bytes) {
-    return std::to_string(bytes >> 20) + "." + std::to_string((bytes & 0xfffff) * 10 >> 20) +
-           " MiB";
-  };
-  throw OutOfMemoryError("[alloc] " + device_.device().str() + " has no room for " +
-                             mib(requested) + ": " + mib(total) + " in all, " + mib(free_bytes) +
-                             " free; this process holds " + mib(c.allocated) + " in tensors and " +
-                             mib(c.reserved - c.allocated) +
-                             " cached. Free tensors, use smaller batches or another device",
-                         requested, free_bytes, total, c.allocated, c.reserved);
+  const MemoryStats s = stats();
+  const uint64_t cached = s.reserved - std::min(s.reserved, s.allocated);
+  std::string text = "[alloc] " + device_.device().str() + " has no room for " +
+                     readable_bytes(requested) + ": " + readable_bytes(total) + " in all, " +
+                     readable_bytes(free_bytes) + " free; this process holds " +
+                     readable_bytes(s.allocated) + " in tensors and " + readable_bytes(cached) +
+                     " cached";
+  if (s.limit != 0) text += ", of at most " + readable_bytes(s.limit) + " (set_memory_limit)";
+  text += cached >= requested
+              ? ". The cache is in pieces between live tensors, the largest of " +
+                    readable_bytes(s.largest_free) + ": free older tensors"
+              : ". Free tensors, use smaller batches or another device";
+  throw OutOfMemoryError(text, requested, free_bytes, total, s.allocated, s.reserved);
 }
 
 }  // namespace ferry::runtime

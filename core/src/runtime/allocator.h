@@ -1,64 +1,128 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CachingAllocator: keeps the blocks that a device's driver gave, by size
-// class, counts them, and recovers from out-of-memory.
+// CachingAllocator: cuts a device's memory into blocks, keeps them for reuse in
+// stream order, counts, and recovers from out-of-memory.
 #ifndef FERRY_RUNTIME_ALLOCATOR_H
 #define FERRY_RUNTIME_ALLOCATOR_H
 
-#include <array>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "ferry/abi/types.h"
+#include "ferry/hal/allocator.h"
+#include "ferry/memory.h"
+#include "runtime/use.h"
 
 namespace ferry::runtime {
 
 class DeviceState;
+class ThreadCache;
 
-struct Block {
+/// One obtained piece of the device's memory, cut into blocks.
+struct Segment {
   ferry_memory memory{0};
-  uint64_t bytes = 0;  ///< the size class, at least what was asked for
+  uint64_t bytes = 0;
+  bool small = false;
 };
 
-/// Sizes are rounded up to eight classes a power of two, so that at most an
-/// eighth is wasted; at least kMinBlock bytes.
-///
-/// Every device has one stream in use, so a block may be handed out again as
-/// soon as it is freed: its next use comes later in that stream's order.
-/// Thread-safe.
+/// A part of a segment; its neighbours are kept for merging.
+struct Block {
+  Segment* segment = nullptr;
+  uint64_t offset = 0, bytes = 0;
+  Block* before = nullptr;
+  Block* after = nullptr;
+  bool free = false;
+  std::vector<Use> uses;  ///< while free: what must be done first on another stream
+
+  ferry_location location() const noexcept { return {segment->memory, offset}; }
+};
+
+/// Blocks up to kSmallBlock are cut from segments of 2 MiB, larger ones from
+/// segments of 20 MiB or of their own; freed neighbours are merged. A freed
+/// block is reused at once on the stream that used it, and on another one after
+/// an event. Blocks of up to ThreadCache::kMost bytes come and go through a
+/// cache of the calling thread. Thread-safe.
 class CachingAllocator {
  public:
-  explicit CachingAllocator(DeviceState& device) : device_(device) {}
+  CachingAllocator(DeviceState& device, hal::Space space);
+  ~CachingAllocator();
 
-  /// A block of at least `bytes` >= 1. When the device has no room: gives the
-  /// cache back and tries again, then throws OutOfMemoryError.
-  Block allocate(uint64_t bytes);
-  /// Takes a block back into the cache. `bytes` is Block::bytes.
-  void free(ferry_memory memory, uint64_t bytes) noexcept;
-  /// Waits for the device, then gives all cached blocks back to its driver.
+  /// A block of at least `bytes` >= 1, free for work on `stream` from now on.
+  /// OutOfMemoryError when the cache was given back and there is still no room;
+  /// UnsupportedError where the device has no such memory.
+  Block* allocate(uint64_t bytes, StreamState& stream);
+  /// Takes a block back. `uses` is what streams may still do with it; empty
+  /// where all was on the default stream, or done.
+  void free(Block* block, std::vector<Use> uses) noexcept;
+  /// Waits for the work that uses cached blocks, then gives all segments that
+  /// hold nothing else back to the driver.
   void empty_cache();
 
-  struct Counters {
-    uint64_t allocated = 0, reserved = 0, peak = 0;
-  };
-  Counters counters() const;
-  void reset_peak();
+  /// At most this many bytes are obtained from the driver; 0: no limit.
+  void set_limit(uint64_t bytes) noexcept { limit_.store(bytes, std::memory_order_relaxed); }
+  uint64_t limit() const noexcept { return limit_.load(std::memory_order_relaxed); }
 
-  static uint64_t class_bytes(uint64_t bytes) noexcept;
+  uint64_t allocated() const noexcept { return allocated_.load(std::memory_order_relaxed); }
+  uint64_t reserved() const noexcept { return reserved_.load(std::memory_order_relaxed); }
+  uint64_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+  void reset_peak() noexcept;
+  MemoryStats stats();
+  std::vector<MemorySegment> snapshot();
 
-  static constexpr uint64_t kMinBlock = 64;
+  uint64_t round(uint64_t bytes) const noexcept {
+    return (bytes + granularity_ - 1) / granularity_ * granularity_;
+  }
+  uint64_t granularity() const noexcept { return granularity_; }
+  DeviceState& device() const noexcept { return device_; }
+  /// Number of this allocator among all; small.
+  size_t ordinal() const noexcept { return ordinal_; }
+
+  static constexpr uint64_t kSmallBlock = uint64_t{1} << 20;
 
  private:
-  static constexpr int kClasses = 64 * 8;
-  static int class_index(uint64_t class_bytes) noexcept;
-  bool allocate_raw(uint64_t bytes, ferry_memory* memory);
+  friend class ThreadCache;
+  struct Smaller {
+    bool operator()(const Block* a, const Block* b) const noexcept {
+      return a->bytes != b->bytes ? a->bytes < b->bytes : std::less<>()(a, b);
+    }
+  };
+  using FreeSet = std::set<Block*, Smaller>;
+
+  Block* allocate_central(uint64_t bytes, StreamState& stream);
+  /// Under mutex_.
+  Block* find(uint64_t bytes, StreamState& stream);
+  Block* grow(uint64_t bytes, bool exact);
+  Block* cut(Block* block, uint64_t bytes);
+  void put_back(Block* block);
+  void wait_for_cached_work();
+  void release_free_segments();
+  Block* obtain(uint64_t segment_bytes, bool small);
+
+  void give_back(Block* block, std::vector<Use> uses) noexcept;
+  void flush_thread_caches();
+  void count_allocated(uint64_t bytes) noexcept;
   [[noreturn]] void throw_out_of_memory(uint64_t requested);
 
   DeviceState& device_;
-  mutable std::mutex mutex_;
-  std::array<std::vector<ferry_memory>, kClasses> cached_;
-  Counters counters_;
+  hal::Space space_;
+  uint64_t granularity_;
+  size_t ordinal_;
+  std::atomic<uint64_t> limit_{0};
+  std::atomic<uint64_t> allocated_{0}, peak_{0}, reserved_{0};
+
+  std::mutex mutex_;
+  FreeSet free_small_, free_large_;
+  std::vector<Block*> firsts_;  // the first block of each segment, for walking
+  uint64_t peak_reserved_ = 0, driver_allocations_ = 0, driver_frees_ = 0, ooms_ = 0, retries_ = 0;
+  uint64_t central_allocations_ = 0;
+
+  std::mutex caches_mutex_;
+  std::vector<ThreadCache*> caches_;
+  uint64_t gone_allocations_ = 0;  // of threads that ended
 };
 
 }  // namespace ferry::runtime

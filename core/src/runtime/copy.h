@@ -12,14 +12,16 @@ namespace ferry::runtime {
 
 /// A place in a storage; `offset` in bytes.
 struct Place {
-  const detail::Storage* storage;
+  detail::Storage* storage;
   uint64_t offset;
 };
 
-/// Copies `bytes` >= 1 bytes; the ranges do not overlap. On one device the copy
-/// is ordered in its stream and may happen later; otherwise it is done on
-/// return, after the earlier work of both devices.
-void copy_bytes(Place dst, Place src, uint64_t bytes);
+/// Copies `bytes` >= 1 bytes; the ranges do not overlap. Comes after all earlier
+/// work on both sides. On one device the copy may happen later, in stream order.
+/// Otherwise it is done on return, unless `non_blocking` and one side is host
+/// memory: then it may still be under way, and later uses of either side
+/// through Ferry wait for it. The source in pageable memory is free on return.
+void copy_bytes(Place dst, Place src, uint64_t bytes, bool non_blocking = false);
 /// Done on return. `src` is free for reuse.
 void copy_from_host(Place dst, const void* src, uint64_t bytes);
 /// Done on return, after the device's earlier work.

@@ -73,6 +73,7 @@ inline void invoke_void(const char* where, Function function, Args... args) noex
 struct Tables {
   ferry_core_api core;
   ferry_stream_api streams;
+  ferry_peer_api peer;
 
   bool has_streams() const { return streams.stream_create && streams.stream_destroy; }
   bool has_events() const {
@@ -177,6 +178,11 @@ class ImportedDevice final : public hal::Device {
               uint64_t bytes) override {
     return invoke("d2d", tables_.core.d2d, device_, handle_of(stream), dst, src, bytes);
   }
+  Status copy_from_peer(hal::Stream* stream, ferry_location dst, hal::Device& source,
+                        ferry_location src, uint64_t bytes) override {
+    return invoke("peer_copy", tables_.peer.copy, device_, dst, source.handle(), src, bytes,
+                  handle_of(stream));
+  }
   Status synchronize() override {
     return invoke("sync", tables_.core.sync, device_, static_cast<ferry_stream>(nullptr));
   }
@@ -248,7 +254,7 @@ class ImportedKernel final : public hal::Kernel {
 class ImportedBackend final : public hal::Backend {
  public:
   ImportedBackend(const char* name, const ferry_plugin_api& api)
-      : tables_{complete(api.core), complete(api.streams)} {
+      : tables_{complete(api.core), complete(api.streams), complete(api.peer)} {
     import_kernels(name, api);
   }
 
@@ -271,6 +277,13 @@ class ImportedBackend final : public hal::Backend {
     if (raw == nullptr) return unexpected("open", FERRY_OK);
     *device = std::make_unique<ImportedDevice>(tables_, raw);
     return status;
+  }
+  bool peer_access(uint32_t target, uint32_t source) override {
+    if (tables_.peer.can_access == nullptr || tables_.peer.copy == nullptr) return false;
+    uint32_t yes = 0;
+    const Status status = invoke("can_access", tables_.peer.can_access, target, source, &yes);
+    if (!status.ok()) (void)take_failure();
+    return status.ok() && yes != 0;
   }
   std::span<const hal::Kernel* const> kernels() override { return kernel_list_; }
   void quiesce() override { invoke_void("quiesce", tables_.core.quiesce); }

@@ -6,15 +6,53 @@
 #include <memory>
 
 #include "runtime/device_state.h"
+#include "runtime/log.h"
 
 namespace ferry::detail {
+namespace {
+
+/// What a block must wait for before another stream may have it.
+std::vector<runtime::Use> uses_of(const Storage& storage) {
+  if (storage.uses.any()) return storage.uses.pending();
+  return {};
+}
+
+Storage* from_allocator(runtime::DeviceState& device, runtime::CachingAllocator& source,
+                        runtime::StreamState& stream, uint64_t bytes, bool host) {
+  auto storage = std::make_unique<Storage>();
+  storage->device = &device;
+  if (bytes > 0) {
+    runtime::Block* block = source.allocate(bytes, stream);
+    storage->block = block;
+    storage->source = &source;
+    storage->at = block->location();
+    storage->bytes = bytes;
+    if (host) {
+      storage->host = reinterpret_cast<std::byte*>(storage->at.memory.handle + storage->at.offset);
+    }
+  }
+  return storage.release();
+}
+
+}  // namespace
 
 Storage::~Storage() {
   if (deleter) {
+    try {
+      wait_for_uses();
+    } catch (const std::exception& e) {
+      // The work failed, so it does not touch the memory any more.
+      runtime::log(LogLevel::kError, "memory", e.what());
+    }
     deleter(host);
-  } else if (memory.handle != 0) {
-    device->allocator().free(memory, block_bytes);
+  } else if (block != nullptr) {
+    source->free(block, uses_of(*this));
   }
+}
+
+void Storage::wait_for_uses() const {
+  if (!uses.any()) return;
+  for (const runtime::Use& use : uses.pending()) use.wait();
 }
 
 void retain(Storage* storage) noexcept { storage->refs.fetch_add(1, std::memory_order_relaxed); }
@@ -23,18 +61,16 @@ void release(Storage* storage) noexcept {
 }
 
 Storage* new_storage(runtime::DeviceState& device, uint64_t bytes) {
-  auto storage = std::make_unique<Storage>();
-  storage->device = &device;
-  if (bytes > 0) {
-    const runtime::Block block = device.allocator().allocate(bytes);
-    storage->memory = block.memory;
-    storage->bytes = bytes;
-    storage->block_bytes = block.bytes;
-    if (device.host_accessible()) {
-      storage->host = reinterpret_cast<std::byte*>(block.memory.handle);
-    }
-  }
-  return storage.release();
+  return from_allocator(device, device.allocator(), device.current_stream(), bytes,
+                        device.host_accessible());
+}
+
+Storage* new_pinned_storage(runtime::DeviceState& accelerator, uint64_t bytes) {
+  runtime::DeviceState& cpu = runtime::DeviceState::get(Device());
+  Storage* storage =
+      from_allocator(cpu, accelerator.pinned(), cpu.default_stream(), bytes, true);
+  storage->pinned = true;
+  return storage;
 }
 
 }  // namespace ferry::detail

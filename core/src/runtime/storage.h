@@ -10,32 +10,45 @@
 #include <functional>
 
 #include "ferry/abi/types.h"
+#include "runtime/use.h"
 
 namespace ferry::runtime {
+class CachingAllocator;
 class DeviceState;
-}
+struct Block;
+}  // namespace ferry::runtime
 
 namespace ferry::detail {
 
 /// Counted by the tensors over it.
 struct Storage {
   std::atomic<uint32_t> refs{1};
+  bool pinned = false;
   runtime::DeviceState* device = nullptr;
-  ferry_memory memory{0};
+  runtime::Block* block = nullptr;  ///< null: the caller's memory, or none
+  runtime::CachingAllocator* source = nullptr;
+  /// Where it begins. For memory of the caller's the handle is its address.
+  ferry_location at{{0}, 0};
   uint64_t bytes = 0;         ///< asked for
-  uint64_t block_bytes = 0;   ///< of the allocator's block
   std::byte* host = nullptr;  ///< address, where the host may touch it
   /// Set for memory of the caller's: called instead of freeing.
   std::function<void(void*)> deleter;
+  runtime::UseRecord uses;
 
   ~Storage();
+
+  /// Blocks until every use is done that other streams may still make.
+  void wait_for_uses() const;
 };
 
 void retain(Storage* storage) noexcept;
 void release(Storage* storage) noexcept;
 
-/// Fresh storage of at least `bytes` (0 is allowed) with one reference.
+/// Fresh storage of at least `bytes` (0 is allowed) with one reference, for use
+/// on the calling thread's current stream.
 Storage* new_storage(runtime::DeviceState& device, uint64_t bytes);
+/// Host memory from the pinned allocator of `accelerator`; its device is the CPU.
+Storage* new_pinned_storage(runtime::DeviceState& accelerator, uint64_t bytes);
 
 }  // namespace ferry::detail
 

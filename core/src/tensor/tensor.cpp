@@ -101,6 +101,7 @@ void* Tensor::host_data(DType dtype) const {
         "data_ptr", "the memory of " + device().str() + " is not the host's; copy it with cpu()");
   }
   if (impl.storage->host == nullptr) return nullptr;  // no elements
+  impl.storage->wait_for_uses();
   impl.storage->device->wait_if_asynchronous();
   return impl.storage->host + static_cast<size_t>(impl.offset) * item_size(impl.dtype);
 }

@@ -100,8 +100,9 @@ typedef struct ferry_stream_api {
   ferry_rc (*event_record)(ferry_device device, ferry_event event, ferry_stream stream);
   /* Later work of the stream waits for the event. */
   ferry_rc (*stream_wait)(ferry_device device, ferry_stream stream, ferry_event event);
+  /* Waits for it, and returns the first error of its stream, once, as sync. */
   ferry_rc (*event_sync)(ferry_device device, ferry_event event);
-  /* FERRY_OK when it has happened, else FERRY_NOT_READY. */
+  /* FERRY_OK when it has happened, else FERRY_NOT_READY; or that error. */
   ferry_rc (*event_query)(ferry_device device, ferry_event event);
   /* Optional: milliseconds from `begin` to `end`, both happened. */
   ferry_rc (*event_elapsed)(ferry_device device, ferry_event begin, ferry_event end, double* ms);

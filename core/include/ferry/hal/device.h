@@ -30,6 +30,14 @@ class Device {
   /// Inside this device; the ranges do not overlap.
   virtual Status copy(Stream* stream, ferry_location dst, ferry_location src, uint64_t bytes) = 0;
 
+  /// From `source`, another device of this backend, in the order of `stream`,
+  /// which is this device's. FERRY_E_MISSING: not possible (the default).
+  virtual Status copy_from_peer(Stream* stream, ferry_location dst, Device& source,
+                                ferry_location src, uint64_t bytes) {
+    (void)stream, (void)dst, (void)source, (void)src, (void)bytes;
+    return fail(FERRY_E_MISSING, "peer_copy", "this device has no copies from its peers");
+  }
+
   /// Blocks until all work of the device is done; returns its first error, once.
   virtual Status synchronize() = 0;
 
@@ -62,6 +70,12 @@ class Backend {
   /// Fills `info` (zeroed, with its size set) for device `index` < count().
   virtual Status info(uint32_t index, ferry_device_info* info) = 0;
   virtual Status open(uint32_t index, std::unique_ptr<Device>* device) = 0;
+  /// Whether copy_from_peer() works from device `source` to device `target`. The
+  /// host tries it before it believes it.
+  virtual bool peer_access(uint32_t target, uint32_t source) {
+    (void)target, (void)source;
+    return false;
+  }
   /// The kernels, best first within a family; the same for the object's life.
   virtual std::span<const Kernel* const> kernels() = 0;
   /// Explicit shutdown: joins threads. Nothing is called afterwards.

@@ -17,9 +17,12 @@ class Event {
 
   /// Happens when the work now in `stream` is done; replaces an earlier record.
   virtual Status record(Stream& stream) = 0;
-  /// Blocks until it has happened. An event never recorded has happened.
+  /// Blocks until it has happened, and returns the first error of its stream,
+  /// once, as the stream's synchronize() does. An event never recorded has
+  /// happened.
   virtual Status synchronize() = 0;
-  /// FERRY_OK when it has happened, else FERRY_NOT_READY. Does not block.
+  /// FERRY_OK when it has happened, else FERRY_NOT_READY; or that error. Does
+  /// not block.
   virtual Status query() = 0;
   /// Milliseconds from `begin` to this; both have happened.
   virtual Status elapsed_since(Event& begin, double* milliseconds) {

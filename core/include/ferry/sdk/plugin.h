@@ -223,6 +223,27 @@ struct StreamTable {
   }
 };
 
+template <class BackendT>
+struct PeerTable {
+  static ferry_rc can_access(uint32_t target, uint32_t source, uint32_t* yes) {
+    return guarded("can_access", [&] {
+      *yes = backend<BackendT>().peer_access(target, source) ? 1 : 0;
+      return hal::Status();
+    });
+  }
+  static ferry_rc copy(ferry_device target, ferry_location dst, ferry_device source,
+                       ferry_location src, uint64_t bytes, ferry_stream stream) {
+    return guarded("peer_copy", [&] {
+      return device_of(target).copy_from_peer(stream_of(stream), dst, device_of(source), src,
+                                              bytes);
+    });
+  }
+  static const ferry_peer_api* table() {
+    static const ferry_peer_api api = {sizeof(ferry_peer_api), 0, &can_access, &copy};
+    return &api;
+  }
+};
+
 inline const hal::Kernel& kernel_of(const ferry_kernel* k) {
   return *static_cast<const hal::Kernel*>(k->self);
 }
@@ -263,6 +284,7 @@ struct Entry {
       ferry_plugin_api full{};
       full.core = CoreTable<BackendT>::table();
       full.streams = StreamTable::table();
+      full.peer = PeerTable<BackendT>::table();
       full.kernels = kernels->data();
       full.n_kernels = static_cast<uint32_t>(kernels->size());
       const uint32_t size = out->size;
