@@ -81,6 +81,12 @@ FERRY_OPS_OPERATOR(+, add)
 FERRY_OPS_OPERATOR(-, sub)
 FERRY_OPS_OPERATOR(*, mul)
 FERRY_OPS_OPERATOR(/, div)
+FERRY_OPS_OPERATOR(==, eq)
+FERRY_OPS_OPERATOR(!=, ne)
+FERRY_OPS_OPERATOR(<, lt)
+FERRY_OPS_OPERATOR(<=, le)
+FERRY_OPS_OPERATOR(>, gt)
+FERRY_OPS_OPERATOR(>=, ge)
 #undef FERRY_OPS_OPERATOR
 inline Tensor operator-(const Tensor& a) { return neg(a); }
 

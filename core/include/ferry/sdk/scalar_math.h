@@ -13,6 +13,7 @@ namespace ferry::sdk::math {
 
 using std::cos;
 using std::erf;
+using std::erfc;
 using std::exp;
 using std::expm1;
 using std::log;
