@@ -42,7 +42,7 @@ class FERRY_API StateDict {
 
  private:
   std::vector<Item> items_;
-  std::vector<std::pair<size_t, size_t>> index_;  // hash of the name, position; sorted
+  std::vector<std::pair<size_t, size_t>> index_;  // hash of the name, position; in sorted runs
 };
 
 }  // namespace ferry

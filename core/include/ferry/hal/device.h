@@ -65,6 +65,9 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
+  /// Called once, before everything else. A failure keeps the plugin out, with
+  /// its reason in the load report. Creates no driver context.
+  virtual Status start() { return Status(); }
   /// Number of devices. Creates no driver context; safe before fork.
   virtual uint32_t count() = 0;
   /// Fills `info` (zeroed, with its size set) for device `index` < count().

@@ -271,6 +271,7 @@ struct Entry {
   static ferry_rc init(const ferry_host* services, ferry_plugin_api* out) {
     bind(services);
     return guarded("init", [&] {
+      if (const hal::Status status = backend<BackendT>().start(); !status.ok()) return status;
       static const std::vector<ferry_kernel>* const kernels = [] {
         auto* list = new std::vector<ferry_kernel>();
         for (const hal::Kernel* kernel : backend<BackendT>().kernels()) {

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The simulated devices as a plugin.
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "device.h"
+#include "ferry/sdk/plugin.h"
+#include "kernels.h"
+#include "options.h"
+
+namespace ferry::sim {
+namespace {
+
+void set_text(char* to, size_t size, const std::string& text) {
+  std::snprintf(to, size, "%s", text.c_str());
+}
+
+class SimBackend final : public hal::Backend {
+ public:
+  hal::Status start() override { return read_options(); }
+  uint32_t count() override { return options().devices; }
+  hal::Status info(uint32_t index, ferry_device_info* info) override {
+    info->kind = FERRY_KIND_SIMULATED;
+    info->caps = FERRY_CAP_CAPABILITY_VALID;
+    if (!options().opaque_handles) info->caps |= FERRY_CAP_HANDLE_IS_ADDRESS;
+    info->memory_total = options().memory;
+    info->max_alloc = options().memory;
+    info->alignment = 256;
+    info->capability_major = 1;
+    info->compute_units = 1;
+    info->warp_size = 1;
+    set_text(info->name, sizeof info->name, options().device_name + " " + std::to_string(index));
+    set_text(info->vendor, sizeof info->vendor, options().vendor);
+    set_text(info->uuid, sizeof info->uuid, "sim-" + std::to_string(index));
+    set_text(info->arch, sizeof info->arch, "sim");
+    return {};
+  }
+  hal::Status open(uint32_t index, std::unique_ptr<hal::Device>* device) override {
+    *device = std::make_unique<SimDevice>(index);
+    return {};
+  }
+  bool peer_access(uint32_t, uint32_t) override { return options().peer != PeerMode::kOff; }
+  std::span<const hal::Kernel* const> kernels() override {
+    static const std::vector<const hal::Kernel*> list = [] {
+      std::vector<const hal::Kernel*> offered;
+      for (const hal::Kernel* kernel : {&map_kernel(), &reduce_kernel(), &matmul_kernel(),
+                                        &conv_kernel(), &pool_kernel(), &gather_kernel()}) {
+        const std::string family = kernel->traits().family;
+        const std::string word = family.substr(0, family.find('/')) + ",";
+        const std::string& wanted = options().families;
+        if (wanted.empty() || wanted.find(word) != std::string::npos) offered.push_back(kernel);
+      }
+      return offered;
+    }();
+    return list;
+  }
+};
+
+}  // namespace
+}  // namespace ferry::sim
+
+FERRY_EXPORT_PLUGIN(ferry::sim::SimBackend, .name = "sim", .version = "0.1.0", .vendor = "Ferry")

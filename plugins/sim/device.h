@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One simulated device: its memory and the streams it has.
+#ifndef FERRY_SIM_DEVICE_H
+#define FERRY_SIM_DEVICE_H
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ferry/hal/device.h"
+#include "memory.h"
+#include "stream.h"
+
+namespace ferry::sim {
+
+class SimDevice final : public hal::Device {
+ public:
+  explicit SimDevice(uint32_t index);
+
+  hal::Allocator& allocator() override { return memory_; }
+  hal::Status copy_from_host(hal::Stream* stream, ferry_location dst, const void* src,
+                             uint64_t bytes) override;
+  hal::Status copy_to_host(hal::Stream* stream, void* dst, ferry_location src,
+                           uint64_t bytes) override;
+  hal::Status copy(hal::Stream* stream, ferry_location dst, ferry_location src,
+                   uint64_t bytes) override;
+  hal::Status copy_from_peer(hal::Stream* stream, ferry_location dst, hal::Device& source,
+                             ferry_location src, uint64_t bytes) override;
+  hal::Status synchronize() override;
+  hal::Status create_stream(int32_t priority, std::unique_ptr<hal::Stream>* stream) override;
+  hal::Status create_event(std::unique_ptr<hal::Event>* event) override;
+  hal::Status memory_info(uint64_t* free_bytes, uint64_t* total_bytes) override;
+
+  Memory& memory() noexcept { return memory_; }
+  const std::string& name() const noexcept { return name_; }
+
+  /// Gives work to the stream, or with null does it now, after all other work.
+  hal::Status run(hal::Stream* stream, const char* where, Work work);
+
+ private:
+  Outcome copy_now(char* dst, const char* src, uint64_t bytes);
+  std::vector<std::shared_ptr<Queue>> queues();
+  bool check_lost();
+
+  std::string name_;
+  Memory memory_;
+  std::atomic<bool> lost_{false};
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Queue>> queues_;
+};
+
+}  // namespace ferry::sim
+
+#endif  // FERRY_SIM_DEVICE_H
