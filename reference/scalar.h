@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The scalar ops as the judge sees them, and what the op list says of each.
+#ifndef FERRY_REFERENCE_SCALAR_H
+#define FERRY_REFERENCE_SCALAR_H
+
+#include <cstdint>
+#include <span>
+
+namespace ferry::reference {
+
+enum class Rule { NONE, SAME, FLOAT, BOOL, WHERE };
+
+/// A line of abi/scalar_ops.def.
+struct ScalarOp {
+  uint16_t code;
+  const char* name;
+  int arity;
+  Rule rule;
+  double ulp;
+  double (*judge)(double a, double b, double c);
+};
+
+std::span<const ScalarOp> scalar_ops();
+
+}  // namespace ferry::reference
+
+#endif  // FERRY_REFERENCE_SCALAR_H
