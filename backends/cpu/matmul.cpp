@@ -23,8 +23,11 @@ constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class Job {
  public:
   explicit Job(const ferry_call& call)
-      : p_(MatmulProblem::from(call)), plan_(MatmulPlan::of(p_)), program_(call.map),
-        dtype_(p_.a().dtype), size_(accumulator_size(dtype_)) {
+      : p_(MatmulProblem::from(call)),
+        plan_(MatmulPlan::of(p_)),
+        program_(call.map),
+        dtype_(p_.a().dtype),
+        size_(accumulator_size(dtype_)) {
     const bool dense = p_.out().col == 1 || p_.n == 1;
     const bool same = dtype_ != FERRY_F16 && dtype_ != FERRY_BF16 && size_ == item_size(dtype_);
     in_place_ = program_ == nullptr && dense && same && p_.out().dtype == dtype_;
@@ -32,8 +35,10 @@ class Job {
 
   /// The first failure of a fused program, or FERRY_OK.
   ferry_rc run() {
-    if (plan_.depth < p_.k) run_in_parts();
-    else run_whole();
+    if (plan_.depth < p_.k)
+      run_in_parts();
+    else
+      run_whole();
     return failure_.load();
   }
 
@@ -143,8 +148,7 @@ void Job::run_in_parts() {
         piece.rows = std::min(plan_.rows, p_.m - piece.row);
         piece.cols = std::min(plan_.cols, p_.n - piece.col);
         const int64_t from = i / tiles * plan_.depth;
-        char* const c = sums.as<char>() +
-                        (i / tiles * area + piece.row * p_.n + piece.col) * size_;
+        char* const c = sums.as<char>() + (i / tiles * area + piece.row * p_.n + piece.col) * size_;
         multiply(dtype_, piece.rows, piece.cols, std::min(plan_.depth, p_.k - from),
                  part(a_of(piece), dtype_, 0, from), part(b_of(piece), dtype_, from, 0), c, p_.n);
       }
@@ -206,7 +210,8 @@ void Job::run_program(const Piece& piece, void* c) {
     in.push_back(view(at(o, piece), o.dtype, shape, {last_stride(o), o.row, o.col}));
   }
   const MatmulProblem::Operand& out = p_.out();
-  const ferry_tensor to = view(at(out, piece), out.dtype, shape, {last_stride(out), out.row, out.col});
+  const ferry_tensor to =
+      view(at(out, piece), out.dtype, shape, {last_stride(out), out.row, out.col});
   const hal::Status status = run_map(*program_, in, {&to, 1});
   if (!status.ok()) failure_.store(status.code());
 }

@@ -23,7 +23,8 @@ inline constexpr int64_t kBlockDepth = 256;
 inline constexpr int64_t kBlockRows = 96;
 inline constexpr int64_t kBlockRowBytes = 2048;
 /// Bytes of work memory that a product needs, aligned to 64.
-inline constexpr int64_t kProductWork = kBlockDepth * (kBlockRowBytes + kBlockRows * 8);
+inline constexpr int64_t kProductWork =
+    (kBlockDepth + 1) * kBlockRowBytes + kBlockDepth * kBlockRows * 8;
 
 /// Indexed by dtype; null for bool. Results are in the accumulation type: f32
 /// for the halves and f32, f64, and unsigned integers that wrap: 16 bits for

@@ -128,8 +128,10 @@ MatmulPlan plan_matrix(const MatmulProblem& p) {
   const auto pieces = [&] { return batches * divide_up(p.m, rows) * divide_up(p.n, cols); };
   while (pieces() < kPieces && rows * cols * p.k >= 2 * kLeast && std::max(rows, cols) > 96) {
     // Halves, on whole register tiles of every instruction set.
-    if (rows >= cols) rows = divide_up(divide_up(rows, 2), 48) * 48;
-    else cols = divide_up(divide_up(cols, 2), 64) * 64;
+    if (rows >= cols)
+      rows = divide_up(divide_up(rows, 2), 48) * 48;
+    else
+      cols = divide_up(divide_up(cols, 2), 64) * 64;
   }
   MatmulPlan plan{};
   plan.rows = std::min(rows, p.m);
@@ -139,7 +141,8 @@ MatmulPlan plan_matrix(const MatmulProblem& p) {
   const int64_t area = p.m * p.n;
   if (pieces() < 16 && p.k >= 8192 && area <= int64_t{1} << 18 && area * p.k >= 2 * kLeast) {
     const int64_t parts = std::min(divide_up(kPieces, pieces()), divide_up(area * p.k, kLeast));
-    plan.depth = std::max<int64_t>(4096, divide_up(divide_up(p.k, parts), kBlockDepth) * kBlockDepth);
+    plan.depth =
+        std::max<int64_t>(4096, divide_up(divide_up(p.k, parts), kBlockDepth) * kBlockDepth);
   }
   return plan;
 }

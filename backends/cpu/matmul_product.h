@@ -43,8 +43,8 @@ inline Matrix part(const Matrix& a, ferry_dtype dtype, int64_t row, int64_t col)
 /// c[m, n] = a[m, k] * b[k, n] in the accumulation type of `dtype`, which is not
 /// bool; rows of c lie `ldc` >= n apart. The bits depend on the sizes, strides
 /// and processor only. Throws std::bad_alloc and dnnl::error.
-void multiply(ferry_dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a,
-              const Matrix& b, void* c, int64_t ldc);
+void multiply(ferry_dtype dtype, int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b,
+              void* c, int64_t ldc);
 
 }  // namespace ferry::cpu
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
 // Bound when the plugin is loaded, to the OpenMP library that oneDNN brings:
 // linking one by the compiler's choice could be another, which oneDNN does not
 // ask. Weak, since the link has no library that defines them.
@@ -19,10 +19,8 @@ extern "C" {
 namespace ferry::cpu {
 
 namespace detail {
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_OMP
-int openmp_threads() noexcept {
-  return omp_get_max_threads != nullptr ? omp_get_max_threads() : 1;
-}
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_OMP
+int openmp_threads() noexcept { return omp_get_max_threads != nullptr ? omp_get_max_threads() : 1; }
 void set_openmp_threads(int count) noexcept {
   if (omp_set_num_threads != nullptr) omp_set_num_threads(count);
 }

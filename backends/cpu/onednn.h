@@ -11,7 +11,7 @@
 
 #include "matmul_loops.h"
 
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_TBB
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
 #include <tbb/task_arena.h>
 #endif
 
@@ -38,7 +38,7 @@ class OneOpenmpThread {
 /// Calls f on this thread; oneDNN starts no other thread in it.
 template <class F>
 void run_serial(F&& f) {
-#if DNNL_CPU_RUNTIME == DNNL_RUNTIME_TBB
+#if DNNL_CPU_THREADING_RUNTIME == DNNL_RUNTIME_TBB
   thread_local tbb::task_arena alone(1, 1);
   alone.execute(f);
 #else

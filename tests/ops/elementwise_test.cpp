@@ -264,6 +264,7 @@ TEST_P(Elementwise, ConversionsBetweenAllDtypes) {
       const Array got = array_of(t.to(to));
       for (int64_t i = 0; i < x.size(0); ++i) {
         double want = x.at(i);
+        if (from == kI64 && want == 0x1p63) continue;  // 2^63 - 1, which no double is
         // i64 to f32 and halves, and f64 to halves, go through f32.
         if ((to == kF16 || to == kBF16) && from != to) want = reference::round_to(FERRY_F32, want);
         want = reference::round_to(static_cast<ferry_dtype>(to), want);

@@ -80,7 +80,7 @@ TEST_P(Creation, FollowsTheThreadsDevice) {
   EXPECT_EQ(zeros({2}).device(), before);
 }
 
-TEST(Creation, BlobsCallTheirDeleterOnce) {
+TEST(CreationOnCpu, BlobsCallTheirDeleterOnce) {
   std::vector<float> values = {1, 2, 3, 4};
   int calls = 0;
   {
@@ -104,7 +104,7 @@ TEST(Creation, BlobsCallTheirDeleterOnce) {
                InvalidArgument);
 }
 
-TEST(Creation, MovedBlobsDoNotKeepTheCallersMemory) {
+TEST(CreationOnCpu, MovedBlobsDoNotKeepTheCallersMemory) {
   for (const std::string& device : device_names()) {
     Tensor moved;
     {

@@ -70,7 +70,7 @@ std::vector<std::pair<std::string, Tensor>> cases() {
   };
 }
 
-TEST(Printing, AsPyTorch) {
+TEST(PrintingOnCpu, AsPyTorch) {
   const auto expected = fixtures();
   for (const auto& [name, tensor] : cases()) {
     ASSERT_TRUE(expected.contains(name)) << name;
@@ -88,7 +88,7 @@ TEST_P(Printing, NamesTheDevice) {
             arange(0, 2000, 1, "cpu").view({50, 40}).t().str().substr(0, 60));
 }
 
-TEST(Printing, UndefinedTensorsToo) { EXPECT_EQ(Tensor().str(), "tensor(undefined)"); }
+TEST(PrintingOnCpu, UndefinedTensorsToo) { EXPECT_EQ(Tensor().str(), "tensor(undefined)"); }
 
 }  // namespace
 }  // namespace ferry::test

@@ -17,7 +17,6 @@ namespace ferry::cpu::FERRY_CPU_ISA::words {
 
 // What has no loop of its own here, and all of it for double and integers.
 using namespace sdk::math;  // NOLINT(google-build-using-namespace)
-
 #define FERRY_CPU_INLINE [[gnu::always_inline]] inline
 
 FERRY_CPU_INLINE double select(bool condition, double yes, double no) {
@@ -125,6 +124,21 @@ FERRY_CPU_INLINE double erf_series(double x) {
   p = 1.0 + s * p;
   return 1.12837916709551257390 * x * p;
 }
+
+// The float forms below would hide the others.
+#define FERRY_CPU_OTHERS(name)      \
+  template <class T>                \
+  FERRY_CPU_INLINE auto name(T a) { \
+    return sdk::math::name(a);      \
+  }
+FERRY_CPU_OTHERS(exp)
+FERRY_CPU_OTHERS(expm1)
+FERRY_CPU_OTHERS(log)
+FERRY_CPU_OTHERS(log1p)
+FERRY_CPU_OTHERS(tanh)
+FERRY_CPU_OTHERS(erf)
+FERRY_CPU_OTHERS(erfc)
+#undef FERRY_CPU_OTHERS
 
 FERRY_CPU_INLINE float exp(float a) { return static_cast<float>(exp_wide(a)); }
 FERRY_CPU_INLINE float log(float a) { return static_cast<float>(log_wide(a)); }

@@ -7,99 +7,11 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "ferry/sdk/convert.h"
+#include "isa/matmul_vectors.h"
 #include "matmul_loops.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
 
 namespace ferry::cpu::FERRY_CPU_ISA {
 namespace {
-
-// Registers: the tile of kRows x 2 vectors leaves room for two vectors of B and
-// one element of A.
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kRows = 12;
-#elif defined(__AVX2__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kRows = 4;
-#endif
-static_assert(kBlockRows % kRows == 0);
-
-template <class C>
-struct VectorOf {
-  typedef C type __attribute__((vector_size(kVectorBytes)));
-};
-template <class C>
-using Vec = typename VectorOf<C>::type;
-template <class C>
-constexpr int kLanes = kVectorBytes / int{sizeof(C)};
-template <class C>
-constexpr int kCols = 2 * kLanes<C>;
-
-template <class C>
-[[gnu::always_inline]] inline Vec<C> load_vec(const C* from) {
-  Vec<C> v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-template <class C>
-[[gnu::always_inline]] inline void store_vec(C* to, Vec<C> v) {
-  __builtin_memcpy(to, &v, sizeof v);
-}
-
-/// a * b + c. Explicit, since contraction is off.
-template <class C>
-[[gnu::always_inline]] inline Vec<C> multiply_add(Vec<C> a, Vec<C> b, Vec<C> c) {
-#if defined(__AVX512F__)
-  if constexpr (std::is_same_v<C, float>) return (Vec<C>)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-  else if constexpr (std::is_same_v<C, double>) return (Vec<C>)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-  else return a * b + c;
-#elif defined(__FMA__)
-  if constexpr (std::is_same_v<C, float>) return (Vec<C>)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-  else if constexpr (std::is_same_v<C, double>) return (Vec<C>)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-  else return a * b + c;
-#else
-  return a * b + c;
-#endif
-}
-template <class C>
-[[gnu::always_inline]] inline C multiply_add_one(C a, C b, C c) {
-  // Wide enough that 16-bit factors do not overflow int.
-  if constexpr (std::is_integral_v<C>) return static_cast<C>(uint64_t{a} * b + c);
-#if defined(__FMA__)
-  else if constexpr (std::is_same_v<C, float>) return __builtin_fmaf(a, b, c);
-  else return __builtin_fma(a, b, c);
-#else
-  else return a * b + c;
-#endif
-}
-
-template <class C, class S>
-[[gnu::always_inline]] inline C widen(S v) {
-  if constexpr (std::is_integral_v<S> || std::is_floating_point_v<S>) return static_cast<C>(v);
-  else return sdk::load_as<C>(v);
-}
-
-/// n dense elements to the accumulation type.
-template <class C, class S>
-[[gnu::always_inline]] inline void widen_run(C* to, const S* from, int64_t n) {
-  int64_t i = 0;
-#if defined(__F16C__)
-  if constexpr (std::is_same_v<S, sdk::F16>) {
-    for (; i + 8 <= n; i += 8) {
-      const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-      _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
-    }
-  }
-#endif
-  for (; i < n; ++i) to[i] = widen<C>(from[i]);
-}
 
 /// c[R, cols] (+)= a[R, k] * b[k, kCols]: the tile in registers. `a` has any
 /// strides; rows of b lie `ldb` apart and all kCols of them are readable.
@@ -155,30 +67,35 @@ void tile_rows(int64_t rows, int64_t k, const C* a, int64_t a_row, int64_t a_col
   tile<C, R>(k, a, a_row, a_col, b, ldb, c, ldc, cols, add);
 }
 
-/// b[k, n] as panels of kCols columns, one after the other, zeros beyond n.
+/// b[k, n] as panels of kCols columns, zeros beyond n. A row is left free between
+/// panels, since whole ones lie a power of two apart and would share cache sets.
 template <class C, class S>
 void pack_b(C* to, const S* b, int64_t row, int64_t col, int64_t k, int64_t n) {
-  for (int64_t j = 0; j < n; j += kCols<C>) {
-    const int64_t cols = n - j < kCols<C> ? n - j : kCols<C>;
-    if (cols < kCols<C>) {
-      for (int64_t i = 0; i < k * kCols<C>; ++i) to[i] = 0;
+  constexpr int64_t kC = kCols<C>;
+  const int64_t full = n / kC * kC;
+  const int64_t whole = col == 1 ? full : 0;
+  // Along the rows as they lie: columns of a page's distance share cache sets.
+  for (int64_t p = 0; p < k && whole > 0; ++p) {
+    for (int64_t j = 0; j < whole; j += kC) {
+      widen_run(to + j * (k + 1) + p * kC, b + p * row + j, kC);
     }
-    if (col == 1 && cols == kCols<C>) {
-      for (int64_t p = 0; p < k; ++p) widen_run(to + p * kCols<C>, b + p * row + j, kCols<C>);
-    } else if (row == 1) {
-      // Four columns at once write whole parts of lines.
-      for (int64_t q = 0; q < cols; ++q) {
-        const S* const from = b + (j + q) * col;
-        for (int64_t p = 0; p < k; ++p) to[p * kCols<C> + q] = widen<C>(from[p]);
+  }
+  for (int64_t j = whole; j < n; j += kC) {
+    const int64_t cols = n - j < kC ? n - j : kC;
+    C* const panel = to + j * (k + 1);
+    if (cols < kC) {
+      for (int64_t i = 0; i < k * kC; ++i) panel[i] = 0;
+    }
+    const S* const from = b + j * col;
+    if (col == 1) {
+      for (int64_t p = 0; p < k; ++p) {
+        for (int64_t q = 0; q < cols; ++q) panel[p * kC + q] = widen<C>(from[p * row + q]);
       }
     } else {
-      for (int64_t p = 0; p < k; ++p) {
-        for (int64_t q = 0; q < cols; ++q) {
-          to[p * kCols<C> + q] = widen<C>(b[p * row + (j + q) * col]);
-        }
+      for (int64_t q = 0; q < cols; ++q) {
+        for (int64_t p = 0; p < k; ++p) panel[p * kC + q] = widen<C>(from[p * row + q * col]);
       }
     }
-    to += k * kCols<C>;
   }
 }
 
@@ -229,7 +146,7 @@ void blocked(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, 
   const S* const pa = static_cast<const S*>(a.data);
   const S* const pb = static_cast<const S*>(b.data);
   C* const packed_b = work;
-  C* const packed_a = work + kBlockDepth * kBlockCols;
+  C* const packed_a = work + (kBlockDepth + 1) * kBlockCols;
   for (int64_t j = 0; j < n; j += kBlockCols) {
     const int64_t nc = n - j < kBlockCols ? n - j : kBlockCols;
     for (int64_t p = 0; p < k; p += kBlockDepth) {
@@ -242,7 +159,7 @@ void blocked(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, 
           const int64_t cols = nc - jj < kCols<C> ? nc - jj : kCols<C>;
           for (int64_t ii = 0; ii < mc; ii += kRows) {
             const int64_t rows = mc - ii < kRows ? mc - ii : kRows;
-            tile_rows<C>(rows, kc, packed_a + ii * kc, 1, kRows, packed_b + jj * kc, kCols<C>,
+            tile_rows<C>(rows, kc, packed_a + ii * kc, 1, kRows, packed_b + jj * (kc + 1), kCols<C>,
                          c + (i + ii) * ldc + j + jj, ldc, cols, p > 0);
           }
         }

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,7 +29,7 @@ class FERRY_API Device {
   /// InvalidArgument: not of this form. UnavailableError: no such device here;
   /// the text names the devices found and the reason why a backend is absent.
   Device(std::string_view text);  // NOLINT(google-explicit-constructor)
-  Device(const char* text) : Device(std::string_view(text)) {}  // NOLINT
+  Device(const char* text) : Device(std::string_view(text)) {}         // NOLINT
   Device(const std::string& text) : Device(std::string_view(text)) {}  // NOLINT
   /// Device `index` of `backend`; throws as above.
   Device(std::string_view backend, int index);
@@ -66,22 +67,45 @@ struct DeviceProperties {
   int compute_units = 0;
   int warp_size = 0;
   std::string plugin_file;  ///< where its code comes from
+  /// Its number with its plugin; another one than the device's index where
+  /// FERRY_VISIBLE_DEVICES numbers them again.
+  int plugin_index = 0;
+  /// The first device that is the same hardware by UUID or PCI address, where
+  /// this is a second route to it through another backend.
+  std::optional<Device> same_as;
 };
 
+// All questions below, and the use of any device, throw the same
+// InvalidArgument or UnavailableError each time where FERRY_VISIBLE_DEVICES
+// cannot be honoured; load_report() alone does not.
+
 /// Every device found, the CPU first, then by backend. Loads the plugins on
-/// first use; any thread.
+/// first use; any thread. Creates no driver context.
 FERRY_API std::vector<DeviceProperties> devices();
 /// Properties of one device.
 FERRY_API DeviceProperties device_properties(const Device& device);
 /// Whether a backend (or alias) has at least one device here. Never throws for
 /// an unknown name.
 FERRY_API bool is_available(std::string_view backend);
-/// How many devices a backend (or alias) has; 0 for an unknown name.
+/// How many devices a backend (or alias) has; 0 for an unknown name. "gpu"
+/// counts hardware that two backends offer once.
 FERRY_API int device_count(std::string_view backend);
 
 /// The device that FERRY_DEVICE names: the first available of its list, or the
 /// CPU when it is not set. UnavailableError when none of the list is here.
 FERRY_API Device default_device();
+
+/// The devices of a list, in its order: "acme:0,2;other", "acme:0-3;!acme:1",
+/// "acme:uuid=GPU-1f", "all", "none". The grammar is that of
+/// FERRY_VISIBLE_DEVICES, in docs/choosing-a-device.md.
+/// InvalidArgument: not of this form, or a device is named twice.
+/// UnavailableError: no such device here. The text underlines the wrong term.
+FERRY_API std::vector<Device> parse_devices(std::string_view text);
+
+/// Takes the place of FERRY_VISIBLE_DEVICES for this process. InvalidArgument
+/// for a wrong form, and after the first use of a device. What is not here is an
+/// error of that first use.
+FERRY_API void set_visible_devices(std::string_view list);
 
 /// One line of the load report: a file that was looked at as a plugin.
 struct LoadReportEntry {

@@ -15,6 +15,7 @@
 #include "ferry/nn.h"
 #include "ferry/ops.h"
 #include "ferry/state_dict.h"
+#include "ferry/stream.h"
 #include "ferry/tensor.h"
 
 #endif  // FERRY_FERRY_H

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kSmallSegment = 2 * kMiB;
-constexpr uint64_t kLargeSegment = 20 * kMiB;
-constexpr uint64_t kOwnSegment = 10 * kMiB;  // from this size on, a segment of its own
+constexpr uint64_t kLargeSegment = 16 * kMiB;
+constexpr uint64_t kOwnSegment = 4 * kMiB;   // from this size on, a segment of its own
 constexpr uint64_t kRounding = 2 * kMiB;     // of such a segment
 /// How many blocks are looked at for one that needs no waiting.
 constexpr int kLookahead = 16;

@@ -42,7 +42,7 @@ struct Block {
 };
 
 /// Blocks up to kSmallBlock are cut from segments of 2 MiB, larger ones from
-/// segments of 20 MiB or of their own; freed neighbours are merged. A freed
+/// segments of 16 MiB or, from 4 MiB on, of their own; freed neighbours are merged. A freed
 /// block is reused at once on the stream that used it, and on another one after
 /// an event. Blocks of up to ThreadCache::kMost bytes come and go through a
 /// cache of the calling thread. Thread-safe.

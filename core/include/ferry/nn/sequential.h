@@ -17,8 +17,7 @@ namespace ferry::nn {
 
 /// A module that turns one tensor into one.
 template <class M>
-concept UnaryModule = std::derived_from<M, Module> && std::copy_constructible<M> &&
-    requires(const M& module, const Tensor& x) {
+concept UnaryModule = std::derived_from<M, Module> && requires(const M& module, const Tensor& x) {
   { module.forward(x) } -> std::convertible_to<Tensor>;
 };
 
@@ -70,16 +69,24 @@ class FERRY_API Layer {
   std::unique_ptr<Held> held_;
 };
 
+class Sequential;
+
+/// Some modules to run in order. A single Sequential, or what derives from it,
+/// is none: that is copied.
+template <class... Layers>
+concept LayerList = sizeof...(Layers) > 0 &&
+                    (sizeof...(Layers) > 1 ||
+                     (!std::derived_from<std::remove_cvref_t<Layers>, Sequential> && ...)) &&
+                    (UnaryModule<std::remove_cvref_t<Layers>> && ...);
+
 /// Runs its layers in order; without any it hands x on. Their names are "0",
 /// "1", ... As with a vector, Sequential(Sequential(...)) is a copy.
 class FERRY_API Sequential : public Module {
  public:
   Sequential() = default;
   template <class... Layers>
-  requires(sizeof...(Layers) > 0 && (UnaryModule<std::remove_cvref_t<Layers>> && ...) &&
-           !(sizeof...(Layers) == 1 &&
-             (std::derived_from<std::remove_cvref_t<Layers>, Sequential> &&
-              ...))) explicit Sequential(Layers&&... layers) {
+  requires LayerList<Layers...>
+  explicit Sequential(Layers&&... layers) {
     layers_.reserve(sizeof...(layers));
     (layers_.emplace_back(std::forward<Layers>(layers)), ...);
   }
