@@ -43,7 +43,31 @@ double wrap(double value, int bits, bool is_signed) {
   return rest;
 }
 
+int bits_of(ferry_dtype dtype) {
+  switch (dtype) {
+    case FERRY_U8:
+    case FERRY_I8:
+      return 8;
+    case FERRY_I16:
+      return 16;
+    case FERRY_I32:
+      return 32;
+    default:
+      return 64;
+  }
+}
+
 }  // namespace
+
+int64_t wrap_to(ferry_dtype dtype, long double value) {
+  // The magnitude fits 64 bits; two's complement negation is exact modulo 2^64.
+  const auto magnitude = static_cast<uint64_t>(std::fabs(value));
+  const uint64_t all = value < 0 ? ~magnitude + 1 : magnitude;
+  const int unused = 64 - bits_of(dtype);
+  const uint64_t top = all << unused;
+  if (dtype == FERRY_U8) return static_cast<int64_t>(top >> unused);
+  return static_cast<int64_t>(top) >> unused;
+}
 
 double ulp_at(ferry_dtype dtype, double value) {
   const Format f = format_of(dtype);
@@ -58,15 +82,11 @@ double round_to(ferry_dtype dtype, double value) {
     case FERRY_BOOL:
       return value != 0 || std::isnan(value) ? 1 : 0;
     case FERRY_U8:
-      return wrap(value, 8, false);
     case FERRY_I8:
-      return wrap(value, 8, true);
     case FERRY_I16:
-      return wrap(value, 16, true);
     case FERRY_I32:
-      return wrap(value, 32, true);
     case FERRY_I64:
-      return wrap(value, 64, true);
+      return wrap(value, bits_of(dtype), dtype != FERRY_U8);
     case FERRY_F64:
       return value;
     default:

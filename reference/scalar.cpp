@@ -17,7 +17,9 @@ std::span<const ScalarOp> scalar_ops() {
    ulp,                                                                                  \
    []([[maybe_unused]] double a, [[maybe_unused]] double b, [[maybe_unused]] double c) { \
      return static_cast<double>(judge);                                                  \
-   }},
+   },                                                                                    \
+   []([[maybe_unused]] long double a, [[maybe_unused]] long double b,                    \
+      [[maybe_unused]] long double c) { return static_cast<long double>(judge); }},
 #include "ferry/abi/scalar_ops.def"
 #undef FERRY_SCALAR_OP
   };

@@ -11,7 +11,7 @@ namespace ferry::reference {
 
 enum class Rule { NONE, SAME, FLOAT, BOOL, WHERE };
 
-/// A line of abi/scalar_ops.def.
+/// A line of abi/scalar_ops.def. Operands beyond `arity` are ignored.
 struct ScalarOp {
   uint16_t code;
   const char* name;
@@ -19,8 +19,12 @@ struct ScalarOp {
   Rule rule;
   double ulp;
   double (*judge)(double a, double b, double c);
+  /// The same formula in long double, which holds every i64 exactly where it has
+  /// 64 bits or more of significand.
+  long double (*wide)(long double a, long double b, long double c);
 };
 
+/// In the order of their codes.
 std::span<const ScalarOp> scalar_ops();
 
 }  // namespace ferry::reference

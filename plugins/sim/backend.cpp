@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The simulated devices as a plugin.
-#include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "device.h"
 #include "ferry/sdk/plugin.h"
@@ -13,8 +14,14 @@
 namespace ferry::sim {
 namespace {
 
+/// Cuts what is too long, between two characters of UTF-8.
 void set_text(char* to, size_t size, const std::string& text) {
-  std::snprintf(to, size, "%s", text.c_str());
+  size_t length = std::min(text.size(), size - 1);
+  if (length < text.size()) {
+    while (length > 0 && (text[length] & 0xc0) == 0x80) --length;
+  }
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
 }
 
 class SimBackend final : public hal::Backend {
@@ -22,6 +29,7 @@ class SimBackend final : public hal::Backend {
   hal::Status start() override { return read_options(); }
   uint32_t count() override { return options().devices; }
   hal::Status info(uint32_t index, ferry_device_info* info) override {
+    if (index >= count()) return refuse("info", index);
     info->kind = FERRY_KIND_SIMULATED;
     info->caps = FERRY_CAP_CAPABILITY_VALID;
     if (!options().opaque_handles) info->caps |= FERRY_CAP_HANDLE_IS_ADDRESS;
@@ -38,6 +46,7 @@ class SimBackend final : public hal::Backend {
     return {};
   }
   hal::Status open(uint32_t index, std::unique_ptr<hal::Device>* device) override {
+    if (index >= count()) return refuse("open", index);
     *device = std::make_unique<SimDevice>(index);
     return {};
   }
@@ -55,6 +64,14 @@ class SimBackend final : public hal::Backend {
       return offered;
     }();
     return list;
+  }
+  void quiesce() override { quiesce_devices(); }
+
+ private:
+  hal::Status refuse(const char* where, uint32_t index) {
+    const std::string text =
+        "there is no device " + std::to_string(index) + " of " + std::to_string(count());
+    return hal::fail(FERRY_E_ARG, where, text.c_str());
   }
 };
 

@@ -11,21 +11,17 @@ namespace {
 void add_plane(const Axes& axes, const double* in, const double* kernel, double* out) {
   const auto& [az, ay, ax] = axes;
   for (int64_t kz = 0; kz < az.kernel; ++kz) {
+    const auto [z_first, z_last] = az.outputs_inside(kz);
     for (int64_t ky = 0; ky < ay.kernel; ++ky) {
+      const auto [y_first, y_last] = ay.outputs_inside(ky);
       for (int64_t kx = 0; kx < ax.kernel; ++kx) {
-        const double w = kernel[(kz * ay.kernel + ky) * ax.kernel + kx];
-        for (int64_t z = 0; z < az.out; ++z) {
-          const int64_t iz = az.at(z, kz);
-          if (!az.inside(iz)) continue;
-          for (int64_t y = 0; y < ay.out; ++y) {
-            const int64_t iy = ay.at(y, ky);
-            if (!ay.inside(iy)) continue;
-            const double* const row = in + (iz * ay.in + iy) * ax.in;
+        const auto [x_first, x_last] = ax.outputs_inside(kx);
+        const double w = *kernel++;
+        for (int64_t z = z_first; z < z_last; ++z) {
+          for (int64_t y = y_first; y < y_last; ++y) {
+            const double* const row = in + (az.at(z, kz) * ay.in + ay.at(y, ky)) * ax.in;
             double* const to = out + (z * ay.out + y) * ax.out;
-            for (int64_t x = 0; x < ax.out; ++x) {
-              const int64_t ix = ax.at(x, kx);
-              if (ax.inside(ix)) to[x] += w * row[ix];
-            }
+            for (int64_t x = x_first; x < x_last; ++x) to[x] += w * row[ax.at(x, kx)];
           }
         }
       }
@@ -39,7 +35,7 @@ class ConvKernel final : public SimKernel {
       : SimKernel(
             {FERRY_FAMILY_CONV, kFloatDtypes, FERRY_KERNEL_STRIDED | FERRY_KERNEL_DETERMINISTIC}) {}
   hal::Status check(const ferry_call& call) const override {
-    const auto* attr = static_cast<const ferry_conv_attr*>(call.attr);
+    const auto* attr = attr_of<ferry_conv_attr>(call);
     const bool known = attr != nullptr && attr->spatial >= 1 && attr->spatial <= 3;
     return known && call.map == nullptr ? hal::Status() : hal::Status(FERRY_DECLINED);
   }

@@ -5,24 +5,53 @@
 
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "faults.h"
 
 namespace ferry::sim {
 
+namespace {
+
+struct OpenDevices {
+  std::mutex mutex;
+  std::set<SimDevice*> devices;
+};
+OpenDevices& open_devices() {
+  static auto* const object = new OpenDevices();
+  return *object;
+}
+
+}  // namespace
+
+void quiesce_devices() {
+  const std::lock_guard lock(open_devices().mutex);
+  for (SimDevice* device : open_devices().devices) device->quiesce();
+}
+
 SimDevice::SimDevice(uint32_t index)
     : name_("sim:" + std::to_string(index)),
-      memory_(name_, options().memory, options().opaque_handles) {}
+      memory_(name_, options().memory, options().opaque_handles) {
+  const std::lock_guard lock(open_devices().mutex);
+  open_devices().devices.insert(this);
+}
 
-bool SimDevice::check_lost() {
-  if (is_due(Fault::kLost)) lost_ = true;
-  return lost_;
+SimDevice::~SimDevice() {
+  const std::lock_guard lock(open_devices().mutex);
+  open_devices().devices.erase(this);
+}
+
+hal::Status SimDevice::require_present(const char* where) {
+  return *lost_ ? report(lost_outcome(), where) : hal::Status();
 }
 
 hal::Status SimDevice::run(hal::Stream* stream, const char* where, Work work) {
-  if (check_lost())
-    return hal::fail(FERRY_E_LOST, where, "the device fell off the bus (simulated)");
+  if (is_due(Fault::kLost)) {
+    *lost_ = true;
+    memory_.lose();
+  }
+  if (const hal::Status status = require_present(where); !status.ok()) return status;
   if (stream != nullptr) {
     static_cast<SimStream*>(stream)->queue().submit(std::move(work));
     return {};
@@ -80,6 +109,7 @@ hal::Status SimDevice::copy_from_peer(hal::Stream* stream, ferry_location dst, h
     return hal::fail(FERRY_E_MISSING, "peer_copy", "FERRY_SIM_PEER=off");
   }
   auto* peer = static_cast<SimDevice*>(&source);
+  if (stream == nullptr) peer->wait_idle();  // its errors are for its own waits
   return run(stream, "peer_copy", [=, this]() -> Outcome {
     std::string why;
     char* to = memory_.find(dst, bytes, &why);
@@ -90,31 +120,38 @@ hal::Status SimDevice::copy_from_peer(hal::Stream* stream, ferry_location dst, h
   });
 }
 
-std::vector<std::shared_ptr<Queue>> SimDevice::queues() {
-  const std::lock_guard lock(mutex_);
+std::vector<std::shared_ptr<Queue>> SimDevice::wait_idle() {
   std::vector<std::shared_ptr<Queue>> out;
-  std::erase_if(queues_, [&](const std::weak_ptr<Queue>& weak) {
-    auto queue = weak.lock();
-    if (queue == nullptr) return true;
-    out.push_back(std::move(queue));
-    return false;
-  });
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(queues_, [&](const std::weak_ptr<Queue>& weak) {
+      auto queue = weak.lock();
+      if (queue == nullptr) return true;
+      out.push_back(std::move(queue));
+      return false;
+    });
+  }
+  for (const auto& queue : out) queue->wait(queue->submitted());
   return out;
 }
 
 hal::Status SimDevice::synchronize() {
-  if (lost_) return hal::fail(FERRY_E_LOST, "sync", "the device fell off the bus (simulated)");
   Outcome first;
-  for (const auto& queue : queues()) {
-    queue->wait(queue->submitted());
+  for (const auto& queue : wait_idle()) {
     Outcome outcome = queue->take_error();
     if (first.code == FERRY_OK) first = std::move(outcome);
   }
+  if (const hal::Status status = require_present("sync"); !status.ok()) return status;
   return report(first, "sync");
 }
 
+void SimDevice::quiesce() {
+  for (const auto& queue : wait_idle()) queue->close();
+}
+
 hal::Status SimDevice::create_stream(int32_t, std::unique_ptr<hal::Stream>* stream) {
-  auto made = std::make_unique<SimStream>();
+  if (const hal::Status status = require_present("stream_create"); !status.ok()) return status;
+  auto made = std::make_unique<SimStream>(lost_);
   const std::lock_guard lock(mutex_);
   queues_.push_back(made->shared_queue());
   *stream = std::move(made);
@@ -127,6 +164,7 @@ hal::Status SimDevice::create_event(std::unique_ptr<hal::Event>* event) {
 }
 
 hal::Status SimDevice::memory_info(uint64_t* free_bytes, uint64_t* total_bytes) {
+  if (const hal::Status status = require_present("memory_info"); !status.ok()) return status;
   *free_bytes = memory_.free_bytes();
   *total_bytes = memory_.total_bytes();
   return {};

@@ -19,6 +19,9 @@ namespace ferry::sim {
 class SimDevice final : public hal::Device {
  public:
   explicit SimDevice(uint32_t index);
+  ~SimDevice() override;
+  SimDevice(const SimDevice&) = delete;
+  SimDevice& operator=(const SimDevice&) = delete;
 
   hal::Allocator& allocator() override { return memory_; }
   hal::Status copy_from_host(hal::Stream* stream, ferry_location dst, const void* src,
@@ -37,20 +40,27 @@ class SimDevice final : public hal::Device {
   Memory& memory() noexcept { return memory_; }
   const std::string& name() const noexcept { return name_; }
 
+  /// Ends the threads of all streams, after their work. Nothing follows.
+  void quiesce();
+
   /// Gives work to the stream, or with null does it now, after all other work.
   hal::Status run(hal::Stream* stream, const char* where, Work work);
 
  private:
   Outcome copy_now(char* dst, const char* src, uint64_t bytes);
-  std::vector<std::shared_ptr<Queue>> queues();
-  bool check_lost();
+  /// Blocks until all work is done; leaves its errors where they are.
+  std::vector<std::shared_ptr<Queue>> wait_idle();
+  hal::Status require_present(const char* where);
 
   std::string name_;
   Memory memory_;
-  std::atomic<bool> lost_{false};
+  const LostFlag lost_ = std::make_shared<std::atomic<bool>>(false);
   std::mutex mutex_;
   std::vector<std::weak_ptr<Queue>> queues_;
 };
+
+/// SimDevice::quiesce() of every open device.
+void quiesce_devices();
 
 }  // namespace ferry::sim
 

@@ -15,7 +15,7 @@ class GatherKernel final : public SimKernel {
       : SimKernel(
             {FERRY_FAMILY_GATHER, kAllDtypes, FERRY_KERNEL_STRIDED | FERRY_KERNEL_DETERMINISTIC}) {}
   hal::Status check(const ferry_call& call) const override {
-    const auto* attr = static_cast<const ferry_gather_attr*>(call.attr);
+    const auto* attr = attr_of<ferry_gather_attr>(call);
     const bool known = attr != nullptr && attr->mode <= FERRY_GATHER_ELEMENT &&
                        call.in[1].dtype == FERRY_I64 && call.map == nullptr;
     return known ? hal::Status() : hal::Status(FERRY_DECLINED);

@@ -3,6 +3,7 @@
 // Copying a launch, and looking up its memory when it runs.
 #include "kernels.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -20,6 +21,15 @@ uint64_t extent_of(const ferry_tensor& t) {
   return (static_cast<uint64_t>(last) + 1) * item_size(t.dtype);
 }
 
+uint32_t arity_of(uint16_t op) {
+  constexpr uint32_t kArity[] = {
+#define FERRY_SCALAR_OP(code, upper, name, arity, rule, formula, judge, ulp) arity,
+#include "ferry/abi/scalar_ops.def"
+#undef FERRY_SCALAR_OP
+  };
+  return kArity[op];
+}
+
 /// Never returns: what a kernel that hangs does.
 [[noreturn]] void hang() {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
@@ -32,6 +42,9 @@ OwnProgram::OwnProgram(const ferry_program& p)
       insns_(p.insns, p.insns + p.n_insn),
       out_(p.out, p.out + p.n_out),
       program_(p) {
+  // Arguments beyond an op's arity say nothing; here they may be read.
+  for (ferry_insn& insn : insns_)
+    std::fill(insn.arg + arity_of(insn.op), insn.arg + 4, uint16_t{0});
   program_.size = sizeof program_;
   program_.constants = constants_.data();
   program_.insns = insns_.data();

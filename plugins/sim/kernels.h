@@ -63,6 +63,13 @@ class SimKernel : public hal::Kernel {
   virtual Outcome run(const Job& job) const = 0;
 };
 
+/// The call's attributes, or null where there are none of this kind.
+template <class Attr>
+const Attr* attr_of(const ferry_call& call) {
+  const auto* attr = static_cast<const Attr*>(call.attr);
+  return attr != nullptr && attr->size >= sizeof(Attr) ? attr : nullptr;
+}
+
 inline constexpr uint64_t kAllDtypes = (uint64_t{1} << 10) - 1;
 inline constexpr uint64_t kFloatDtypes = FERRY_DTYPE_BIT(FERRY_F16) | FERRY_DTYPE_BIT(FERRY_BF16) |
                                          FERRY_DTYPE_BIT(FERRY_F32) | FERRY_DTYPE_BIT(FERRY_F64);

@@ -4,8 +4,11 @@
 #ifndef FERRY_SIM_MEMORY_H
 #define FERRY_SIM_MEMORY_H
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 
@@ -15,8 +18,9 @@ namespace ferry::sim {
 
 /// Handles are addresses inside a range that nobody may touch, so that a host
 /// that takes one for its own faults at once; or plain numbers. The bytes lie
-/// elsewhere, and every access is looked up. Fresh memory is full of NaN, freed
-/// memory of 0xDB. Thread-safe.
+/// elsewhere, and every access is looked up. A fresh block is full of NaN; a
+/// freed one is overwritten, and its handle comes back late, so that a stale
+/// one is noticed. Thread-safe.
 class Memory final : public hal::Allocator {
  public:
   Memory(std::string device_name, uint64_t bytes, bool opaque_handles);
@@ -34,22 +38,32 @@ class Memory final : public hal::Allocator {
   /// block of this device; else null, with the reason in `*why`.
   char* find(ferry_location at, uint64_t extent, std::string* why) const;
 
+  /// From now on there is nothing to allocate: the device is lost.
+  void lose() noexcept { lost_ = true; }
+
  private:
-  struct Range {
-    uint64_t offset, bytes;  // in the backing
+  struct Free {
+    void operator()(char* data) const noexcept { std::free(data); }
   };
-  /// The handle of a block at `offset` of the backing.
-  uint64_t handle_of(uint64_t offset) noexcept;
+  struct Block {
+    uint64_t bytes = 0;
+    std::unique_ptr<char, Free> data;
+  };
+
+  /// A handle for `size` bytes that no live block has; 0 where none is left.
+  uint64_t new_handle(uint64_t size);
+  /// Why `handle` is no live block here, for people.
+  std::string describe_stranger(uint64_t handle) const;
 
   std::string name_;
   uint64_t total_;
   bool opaque_;
-  char* backing_ = nullptr;
-  char* forbidden_ = nullptr;
+  uint64_t reserved_ = 0;  // bytes of the forbidden range
+  uint64_t first_ = 0;     // its begin
+  std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;
-  std::map<uint64_t, Range> live_;     // by handle
-  std::map<uint64_t, uint64_t> gaps_;  // free ranges of the backing: offset, bytes
-  uint64_t used_ = 0, next_number_ = 1;
+  std::map<uint64_t, Block> live_;  // by handle
+  uint64_t used_ = 0, next_ = 0;
 };
 
 }  // namespace ferry::sim

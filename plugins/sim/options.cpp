@@ -4,8 +4,8 @@
 #include "options.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "ferry/sdk/plugin.h"
@@ -27,8 +27,9 @@ hal::Status refuse(const char* key, std::string_view value, const char* allowed)
   return hal::fail(FERRY_E_ARG, "options", text.c_str());
 }
 
-/// A whole number; false for anything else.
-bool parse_number(std::string_view text, uint64_t* out) {
+/// A number and nothing else, whatever the locale.
+template <class Number>
+bool parse_number(std::string_view text, Number* out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *out);
   return error == std::errc() && end == text.data() + text.size();
 }
@@ -38,7 +39,10 @@ bool parse_size(std::string_view text, uint64_t* out) {
   int shift = 0;
   if (!text.empty()) {
     const char unit = text.back();
-    shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+    shift = unit == 'K' || unit == 'k'   ? 10
+            : unit == 'M' || unit == 'm' ? 20
+            : unit == 'G' || unit == 'g' ? 30
+                                         : 0;
     if (shift != 0) text.remove_suffix(1);
   }
   if (!parse_number(text, out) || *out > (UINT64_MAX >> shift)) return false;
@@ -61,13 +65,13 @@ bool parse_fault(std::string_view text, Fault* out) {
     out->kind = kind;
     known = true;
   }
-  std::string number(text.substr(colon + 1));
+  std::string_view number = text.substr(colon + 1);
   if (!known || number.empty()) return false;
   if (number.back() != '%') return parse_number(number, &out->nth) && out->nth > 0;
-  number.pop_back();
-  char* end = nullptr;
-  out->chance = std::strtod(number.c_str(), &end) / 100;
-  return !number.empty() && *end == '\0' && out->chance > 0 && out->chance <= 1;
+  number.remove_suffix(1);
+  if (!parse_number(number, &out->chance)) return false;
+  out->chance /= 100;
+  return out->chance > 0 && out->chance <= 1;
 }
 
 template <class F>
@@ -105,15 +109,15 @@ hal::Status parse_families(std::string_view text, std::string* out) {
   if (!good) {
     return refuse("kernels", text, "a list of map, reduce, matmul, conv, pool, gather, or none");
   }
-  if (out->empty()) *out = ",";  // none at all
+  if (out->empty()) out->push_back(',');  // none at all
   return {};
 }
 
-/// Calls f(value) where option `key` is set.
+/// Calls f(value) where option `key` is set, and to something.
 template <class F>
 hal::Status with(const char* key, F&& f) {
   const char* value = sdk::option(key);
-  return value == nullptr ? hal::Status() : f(std::string(value));
+  return value == nullptr || *value == '\0' ? hal::Status() : f(std::string(value));
 }
 
 hal::Status read_sizes(Options& o) {

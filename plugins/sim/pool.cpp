@@ -15,7 +15,7 @@ class PoolKernel final : public SimKernel {
       : SimKernel(
             {FERRY_FAMILY_POOL, kFloatDtypes, FERRY_KERNEL_STRIDED | FERRY_KERNEL_DETERMINISTIC}) {}
   hal::Status check(const ferry_call& call) const override {
-    const auto* attr = static_cast<const ferry_pool_attr*>(call.attr);
+    const auto* attr = attr_of<ferry_pool_attr>(call);
     const bool known = attr != nullptr && attr->spatial >= 1 && attr->spatial <= 3 &&
                        attr->op <= FERRY_POOL_AVERAGE;
     return known && call.map == nullptr ? hal::Status() : hal::Status(FERRY_DECLINED);

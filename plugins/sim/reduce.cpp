@@ -92,9 +92,9 @@ class ReduceKernel final : public SimKernel {
       : SimKernel(
             {FERRY_FAMILY_REDUCE, kAllDtypes, FERRY_KERNEL_STRIDED | FERRY_KERNEL_DETERMINISTIC}) {}
   hal::Status check(const ferry_call& call) const override {
-    const auto* attr = static_cast<const ferry_reduce_attr*>(call.attr);
-    return attr == nullptr || attr->op > FERRY_REDUCE_ARGMIN ? hal::Status(FERRY_DECLINED)
-                                                             : SimKernel::check(call);
+    const auto* attr = attr_of<ferry_reduce_attr>(call);
+    const bool known = attr != nullptr && attr->op <= FERRY_REDUCE_ARGMIN && call.n_in > 0;
+    return known ? SimKernel::check(call) : hal::Status(FERRY_DECLINED);
   }
 
  protected:

@@ -12,8 +12,9 @@ namespace ferry::sim {
 
 uint64_t Queue::submit(Work work) {
   const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
+  // First, since there may be no thread to have: then nothing was submitted.
   if (!thread_.joinable()) thread_ = std::thread([self = shared_from_this()] { self->run(); });
+  work_.push_back(std::move(work));
   changed_.notify_all();
   return ++submitted_;
 }
@@ -36,6 +37,8 @@ void Queue::run() {
       outcome = work();
     } catch (const std::exception& e) {
       outcome = {FERRY_E_OTHER, e.what()};
+    } catch (...) {
+      outcome = {FERRY_E_OTHER, "work threw something that is no exception"};
     }
     work = nullptr;  // what it holds is released before it counts as done
     lock.lock();
@@ -66,6 +69,7 @@ uint64_t Queue::submitted() {
 }
 
 Outcome Queue::take_error() {
+  if (*lost_) return lost_outcome();
   const std::lock_guard lock(mutex_);
   return std::exchange(error_, Outcome());
 }

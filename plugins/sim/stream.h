@@ -4,6 +4,7 @@
 #ifndef FERRY_SIM_STREAM_H
 #define FERRY_SIM_STREAM_H
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "ferry/hal/stream.h"
 
@@ -27,6 +29,11 @@ using Work = std::function<Outcome()>;
 
 class Queue;
 
+/// Set once, when the device of a queue is lost.
+using LostFlag = std::shared_ptr<std::atomic<bool>>;
+/// What every call to a lost device says.
+inline Outcome lost_outcome() { return {FERRY_E_LOST, "the device fell off the bus (simulated)"}; }
+
 /// A point of a queue, once it is recorded.
 struct Signal {
   std::shared_ptr<Queue> queue;
@@ -37,20 +44,22 @@ struct Signal {
 /// The queue behind a stream; lives as long as someone waits for it.
 class Queue : public std::enable_shared_from_this<Queue> {
  public:
+  explicit Queue(LostFlag lost) : lost_(std::move(lost)) {}
   /// Work happens in order, on a thread that starts with the first piece.
   uint64_t submit(Work work);
   /// Blocks until `position` is done.
   void wait(uint64_t position);
   bool is_done(uint64_t position);
   uint64_t submitted();
-  /// The first error since it was last taken.
+  /// The first error since it was last taken; of a lost device, always that.
   Outcome take_error();
-  /// Ends the thread, after all work.
+  /// Ends the thread, after all work. Nothing is submitted later.
   void close();
 
  private:
   void run();
 
+  const LostFlag lost_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> work_;
@@ -62,7 +71,7 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
 class SimStream final : public hal::Stream {
  public:
-  SimStream() : queue_(std::make_shared<Queue>()) {}
+  explicit SimStream(LostFlag lost) : queue_(std::make_shared<Queue>(std::move(lost))) {}
   ~SimStream() override;
   Queue& queue() noexcept { return *queue_; }
   std::shared_ptr<Queue> shared_queue() const { return queue_; }

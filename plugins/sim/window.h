@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
 
 namespace ferry::sim {
 
@@ -17,6 +18,13 @@ struct Axis {
   /// Input position of kernel element k for output o; may lie outside.
   int64_t at(int64_t o, int64_t k) const noexcept { return o * stride - padding + k * dilation; }
   bool inside(int64_t position) const noexcept { return position >= 0 && position < in; }
+  /// The outputs first..last-1 whose element k lies inside the input.
+  std::pair<int64_t, int64_t> outputs_inside(int64_t k) const noexcept {
+    const int64_t shift = padding - k * dilation;  // output o reads o * stride - shift
+    const int64_t first = shift > 0 ? (shift + stride - 1) / stride : 0;
+    const int64_t last = in + shift > 0 ? (in + shift - 1) / stride + 1 : 0;
+    return {first, std::min(last, out)};
+  }
   /// Elements of window o that lie in the padded input.
   int64_t padded(int64_t o) const noexcept {
     const int64_t begin = o * stride - padding;

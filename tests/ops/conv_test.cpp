@@ -41,8 +41,8 @@ TEST_P(Convolution, GridOfAttributes) {
             const Tensor got =
                 conv2d(make(x, dtype), make(w, dtype), with_bias ? make(b, dtype) : Tensor(), o);
             const Bounded want =
-                reference::conv2d(rounded(x, dtype), rounded(w, dtype),
-                                  with_bias ? rounded(b, dtype) : Array(), attr_of(o), got.shape());
+                reference::conv(rounded(x, dtype), rounded(w, dtype),
+                                with_bias ? rounded(b, dtype) : Array(), attr_of(o), got.shape());
             ASSERT_EQ(got.size(2), (9 + 2 * padding - dilation * (kernel - 1) - 1) / stride + 1);
             const double terms = static_cast<double>(4 / groups * kernel * 2 + 3);
             ASSERT_TRUE(matches(got, want.value, want.size, terms * unit_of(kF32)))
@@ -64,10 +64,10 @@ TEST_P(Convolution, DtypesAndStridedInputs) {
     Conv2dOptions o;
     o.padding = {1, 1};
     const double relative = 48 * unit_of(dtype == kF64 ? kF64 : kF32);
-    Bounded want = reference::conv2d(x, w, Array(), attr_of(o), {3, 6, 6, 7});
+    Bounded want = reference::conv(x, w, Array(), attr_of(o), {3, 6, 6, 7});
     EXPECT_TRUE(matches(conv2d(tx, tw, {}, o), want.value, want.size, relative)) << name(dtype);
     const Tensor turned = tx.transpose(2, 3);
-    want = reference::conv2d(array_of(turned), w, Array(), attr_of(o), {3, 6, 7, 6});
+    want = reference::conv(array_of(turned), w, Array(), attr_of(o), {3, 6, 7, 6});
     EXPECT_TRUE(matches(conv2d(turned, tw, {}, o), want.value, want.size, relative));
   }
 }
@@ -106,17 +106,17 @@ TEST_P(Convolution, PoolingGrid) {
             o.padding = {padding, 1};
             o.ceil_mode = ceil;
             const Tensor most = max_pool2d(t, o);
-            EXPECT_TRUE(matches(most, reference::pool2d(x, attr_of(o, true), most.shape()), 0));
+            EXPECT_TRUE(matches(most, reference::pool(x, attr_of(o, true), most.shape()), 0));
             for (const bool counted : {true, false}) {
               o.count_include_pad = counted;
               const Tensor mean = avg_pool2d(t, o);
-              EXPECT_TRUE(matches(mean, reference::pool2d(x, attr_of(o, false), mean.shape()),
+              EXPECT_TRUE(matches(mean, reference::pool(x, attr_of(o, false), mean.shape()),
                                   4 * unit_of(dtype == kF64 ? kF64 : kF32), 1e-7))
                   << kernel << stride << padding << ceil << counted;
             }
             o.dilation = {2, 1};
             const Tensor spread = max_pool2d(t, o);
-            EXPECT_TRUE(matches(spread, reference::pool2d(x, attr_of(o, true), spread.shape()), 0));
+            EXPECT_TRUE(matches(spread, reference::pool(x, attr_of(o, true), spread.shape()), 0));
           }
         }
       }

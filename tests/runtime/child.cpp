@@ -23,7 +23,7 @@ std::string read_file(const std::filesystem::path& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-std::vector<std::string> child_environment(const std::map<std::string, std::string>& changes) {
+std::vector<std::string> child_environment(const Variables& changes) {
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string text = *variable;
@@ -31,7 +31,7 @@ std::vector<std::string> child_environment(const std::map<std::string, std::stri
     if (!text.starts_with("FERRY_") && !changed) result.push_back(text);
   }
   for (const auto& [name, value] : changes) {
-    if (!value.empty()) result.push_back(name + "=" + value);
+    if (value) result.push_back(name + "=" + *value);
   }
   return result;
 }
@@ -79,8 +79,8 @@ std::string LoaderTest::add_text(const std::string& file, const std::string& tex
 }
 
 ChildResult LoaderTest::run(const std::vector<std::string>& arguments,
-                            const std::map<std::string, std::string>& environment) {
-  std::map<std::string, std::string> variables = environment;
+                            const Variables& environment) {
+  Variables variables = environment;
   variables.try_emplace("FERRY_PLUGIN_PATH", folder_.string());
   const char* library_path = ::getenv("LD_LIBRARY_PATH");
   variables.try_emplace(
@@ -117,15 +117,15 @@ ChildResult LoaderTest::run(const std::vector<std::string>& arguments,
 }
 
 std::vector<Json> LoaderTest::lines_of(const std::vector<std::string>& arguments,
-                                       const std::map<std::string, std::string>& environment) {
+                                       const Variables& environment) {
   ChildResult result = run(arguments, environment);
   EXPECT_EQ(result.status, 0) << result.out << result.err;
   EXPECT_EQ(result.err, "");
   return result.lines;
 }
 
-Json LoaderTest::entry_of(const std::string& path) {
-  const std::vector<Json> lines = lines_of({"report"});
+Json LoaderTest::entry_of(const std::string& path, const Variables& environment) {
+  const std::vector<Json> lines = lines_of({"report"}, environment);
   for (const Json& line : lines) {
     if (line.at("file") == path) return line;
   }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ struct ChildResult {
   std::vector<Json> lines;  ///< of out
 };
 
+/// What to set in a child's environment; nothing: the variable is not set.
+using Variables = std::map<std::string, std::optional<std::string>>;
+
 /// Two folders of plugins, gone after the test: folder_ is FERRY_PLUGIN_PATH of
 /// the children, beside_ the one beside their libferry. So the children see the
 /// test's plugins and no others.
@@ -36,15 +40,14 @@ class LoaderTest : public ::testing::Test {
   std::string add_text(const std::string& file, const std::string& text);
 
   /// Runs list_devices with `environment` on top of one without FERRY_
-  /// variables. An empty value removes a variable.
-  ChildResult run(const std::vector<std::string>& arguments,
-                  const std::map<std::string, std::string>& environment = {});
+  /// variables.
+  ChildResult run(const std::vector<std::string>& arguments, const Variables& environment = {});
 
   /// The report's line for `path`; a failure of the test where there is none.
-  Json entry_of(const std::string& path);
+  Json entry_of(const std::string& path, const Variables& environment = {});
   /// Lines of `command`, which must succeed and print nothing on stderr.
   std::vector<Json> lines_of(const std::vector<std::string>& arguments,
-                             const std::map<std::string, std::string>& environment = {});
+                             const Variables& environment = {});
 
   std::filesystem::path root_, folder_, beside_;
 };

@@ -20,6 +20,7 @@
 #include "ferry/device.h"
 #include "ferry/error.h"
 #include "ferry/log.h"
+#include "ferry/memory.h"
 
 namespace {
 
@@ -73,6 +74,9 @@ void devices(const Arguments&) {
            {"arch", p.arch},
            {"driver", p.driver},
            {"total_memory", p.total_memory},
+           {"uuid", p.uuid},
+           {"plugin_index", p.plugin_index},
+           {"same_as", p.same_as ? p.same_as->str() : ""},
            {"plugin_file", p.plugin_file}});
   }
 }
@@ -102,6 +106,59 @@ void available(const Arguments& arguments) {
   }
 }
 
+/// The devices of each list.
+void parse(const Arguments& arguments) {
+  for (const std::string& text : arguments) {
+    print_result([&] {
+      Json names = Json::array();
+      for (const ferry::Device& device : ferry::parse_devices(text)) names.push_back(device.str());
+      return Json{{"devices", names}};
+    });
+  }
+}
+
+/// What each question about devices throws, twice; then the report's length.
+void questions(const Arguments&) {
+  for (int i = 0; i < 2; ++i) {
+    print_result([] { return Json{{"devices", ferry::devices().size()}}; });
+    print_result([] { return Json{{"available", ferry::is_available("nosuch")}}; });
+    print_result([] { return Json{{"count", ferry::device_count("cpu")}}; });
+    print_result([] { return json_of(ferry::Device("cpu")); });
+    print_result([] { return json_of(ferry::default_device()); });
+    print_result([] { return Json{{"name", ferry::device_properties(ferry::Device()).name}}; });
+    print_result([] { return Json{{"list", ferry::parse_devices("all").size()}}; });
+    print_result([] { return Json{{"total", ferry::mem_get_info(ferry::Device()).total}}; });
+  }
+  print({{"lines", ferry::load_report().size()}});
+}
+
+/// Sets the list by a call, lists the devices, and tries once more.
+void set_visible(const Arguments& arguments) {
+  const auto set = [&] {
+    ferry::set_visible_devices(arguments.at(0));
+    return Json{{"set", arguments.at(0)}};
+  };
+  print_result(set);
+  print_result([] { return Json{{"devices", ferry::devices().size()}}; });
+  print_result(set);
+}
+
+/// Sets each NAME=VALUE after the first use; prints the warnings.
+void change(const Arguments& arguments) {
+  ferry::set_log_callback(
+      [](ferry::LogLevel, std::string_view component, std::string_view text) {
+        print({{"component", component}, {"text", text}});
+      },
+      ferry::LogLevel::kWarn);
+  const size_t before = ferry::devices().size();
+  for (const std::string& argument : arguments) {
+    const size_t equals = argument.find('=');
+    setenv(argument.substr(0, equals).c_str(), argument.substr(equals + 1).c_str(), 1);
+  }
+  for (int i = 0; i < 3; ++i) (void)ferry::default_device();
+  print({{"before", before}, {"after", ferry::devices().size()}});
+}
+
 /// Everything of the listing, and nothing printed.
 void quiet(const Arguments&) {
   for (const ferry::DeviceProperties& p : ferry::devices())
@@ -111,6 +168,16 @@ void quiet(const Arguments&) {
     (void)ferry::Device("nosuch:1");
     std::exit(4);
   } catch (const ferry::UnavailableError&) {
+  }
+}
+
+/// Opens the devices, after everything that must not.
+void open(const Arguments& arguments) {
+  quiet({});
+  (void)ferry::parse_devices("all");
+  std::cerr << "now opening\n";
+  for (const std::string& name : arguments) {
+    print_result([&] { return Json{{"total", ferry::mem_get_info(name).total}}; });
   }
 }
 
@@ -170,11 +237,21 @@ void add_path(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, void (*)(const Arguments&)> commands = {
-      {"report", report},    {"devices", devices},        {"device", device},
-      {"pair", pair},        {"default", default_device}, {"available", available},
-      {"quiet", quiet},      {"threads", threads},        {"log", log},
-      {"add_path", add_path}};
+  const std::map<std::string, void (*)(const Arguments&)> commands = {{"report", report},
+                                                                      {"devices", devices},
+                                                                      {"device", device},
+                                                                      {"pair", pair},
+                                                                      {"default", default_device},
+                                                                      {"available", available},
+                                                                      {"quiet", quiet},
+                                                                      {"threads", threads},
+                                                                      {"log", log},
+                                                                      {"add_path", add_path},
+                                                                      {"parse", parse},
+                                                                      {"questions", questions},
+                                                                      {"set_visible", set_visible},
+                                                                      {"open", open},
+                                                                      {"change", change}};
   const auto command = argc < 2 ? commands.end() : commands.find(argv[1]);
   if (command == commands.end()) {
     std::cerr << "usage: list_devices COMMAND [argument]...\n";

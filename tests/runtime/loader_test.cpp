@@ -62,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"bad_name", "F100", {"'Acme-1'", "[a-z][a-z0-9_]*"}, {"another name"}},
         BadCase{"null_name", "F100", {"''"}, {}},
         BadCase{"reserved_name", "F100", {"'gpu'", "reserved"}, {"another name"}},
+        BadCase{"list_word_name", "F100", {"'none'", "reserved"}, {"another name"}},
         BadCase{"undefined_symbol", "F201", {"'acme_symbol_that_nobody_has'"}, {"link"}},
         BadCase{"missing_dependency", "F203", {"'libacme_dependency.so'"}, {"LD_LIBRARY_PATH"}},
         BadCase{"wrong_major", "F300", {"7.0", "1.0"}, {"upgrade Ferry"}},

@@ -49,9 +49,10 @@ Tensor convert(const TensorImpl& impl, const Tensor& self, DType dtype, const ch
 Tensor transfer(const Tensor& self, DeviceState& target, bool non_blocking) {
   const TensorImpl& impl = *self.impl();
   if (impl.numel == 0) return detail::make_empty(target, impl.dtype, impl.shape(), "to");
-  if (!detail::is_dense(impl.shape(), impl.strides())) return transfer(self.contiguous(), target, non_blocking);
+  if (!detail::is_dense(impl.shape(), impl.strides()))
+    return transfer(self.contiguous(), target, non_blocking);
   Tensor out = detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
-  runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes());
+  runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes(), non_blocking);
   return out;
 }
 

@@ -10,6 +10,8 @@
 
 #include "ferry/error.h"
 #include "runtime/device_access.h"
+#include "runtime/device_list.h"
+#include "runtime/pick_devices.h"
 #include "runtime/registry.h"
 #include "runtime/selection.h"
 
@@ -56,18 +58,12 @@ DeviceProperties properties_of(const BackendEntry& entry, int index) {
   p.compute_units = static_cast<int>(info.compute_units);
   p.warp_size = static_cast<int>(info.warp_size);
   p.plugin_file = entry.file;
-  return p;
-}
-
-int count_accelerators() {
-  int count = 0;
-  for (const auto& entry : Registry::get().backends()) {
-    if (entry->id == 0) continue;
-    for (const ferry_device_info& info : entry->infos) {
-      if (runtime::is_accelerator(info.kind)) ++count;
-    }
+  p.plugin_index = index;
+  if (!entry.plugin_indices.empty()) {
+    p.plugin_index = static_cast<int>(entry.plugin_indices[static_cast<size_t>(index)]);
   }
-  return count;
+  p.same_as = entry.same_as[static_cast<size_t>(index)];
+  return p;
 }
 
 }  // namespace
@@ -93,7 +89,7 @@ std::ostream& operator<<(std::ostream& out, const Device& device) { return out <
 
 std::vector<DeviceProperties> devices() {
   std::vector<DeviceProperties> list;
-  for (const auto& entry : Registry::get().backends()) {
+  for (const auto& entry : Registry::get_for_question().backends()) {
     for (size_t i = 0; i < entry->infos.size(); ++i) {
       list.push_back(properties_of(*entry, static_cast<int>(i)));
     }
@@ -112,19 +108,35 @@ DeviceProperties device_properties(const Device& device) {
 }
 
 bool is_available(std::string_view backend) {
-  if (backend == "auto") return count_accelerators() > 0 || device_count("cpu") > 0;
+  if (backend == "auto") return device_count("gpu") > 0 || device_count("cpu") > 0;
   return device_count(backend) > 0;
 }
 
 int device_count(std::string_view backend) {
-  if (backend == "gpu") return count_accelerators();
-  const BackendEntry* entry = Registry::get().find(backend);
+  const Registry& registry = Registry::get_for_question();
+  if (backend == "gpu") return runtime::count_accelerators();
+  const BackendEntry* entry = registry.find(backend);
   return entry == nullptr ? 0 : static_cast<int>(entry->infos.size());
 }
 
-Device default_device() { return runtime::choose_default_device(); }
+Device default_device() {
+  (void)Registry::get_for_question();
+  return runtime::choose_default_device();
+}
 
-std::vector<LoadReportEntry> load_report() { return Registry::get().report(); }
+std::vector<Device> parse_devices(std::string_view text) {
+  const Registry& registry = Registry::get_for_question();
+  std::vector<Device> list;
+  for (const runtime::Picked& picked :
+       runtime::pick_devices(runtime::parse_device_list(text, "parse_devices"), registry)) {
+    list.push_back(DeviceAccess::make(picked.backend, static_cast<int>(picked.index)));
+  }
+  return list;
+}
+
+void set_visible_devices(std::string_view list) { Registry::set_visible(list); }
+
+std::vector<LoadReportEntry> load_report() { return Registry::get_for_report().report(); }
 
 void add_plugin_path(const std::string& path) { Registry::add_path(path); }
 

@@ -235,7 +235,7 @@ std::optional<Verdict> describe_devices(Plugin& plugin, BackendEntry& entry) {
 }  // namespace
 
 bool is_reserved_name(std::string_view name) {
-  return name == "gpu" || name == "auto" || name == "meta";
+  return name == "gpu" || name == "auto" || name == "meta" || name == "all" || name == "none";
 }
 
 bool is_backend_name(std::string_view name) {
@@ -280,10 +280,13 @@ Plugin open_plugin(const Candidate& candidate) {
   plugin.host = host_services_for(desc.name);
   if (plugin.host == nullptr) {
     refuse(plugin, {verdict::kInitFailed, "this process has no room for more backends", ""});
-    return plugin;
   }
-  if (auto refused = probe(plugin)) refuse(plugin, std::move(*refused));
   return plugin;
+}
+
+void probe_plugin(Plugin& plugin) {
+  const Stopwatch watch(plugin.report.milliseconds);
+  if (auto refused = probe(plugin)) refuse(plugin, std::move(*refused));
 }
 
 std::unique_ptr<BackendEntry> start_plugin(Plugin& plugin) {

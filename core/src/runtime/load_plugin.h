@@ -32,9 +32,11 @@ bool is_reserved_name(std::string_view name);
 /// Whether `name` is [a-z][a-z0-9_]*, of at most 32 characters.
 bool is_backend_name(std::string_view name);
 
-/// Checks the file, opens the library for ever, judges its descriptor, and only
-/// then calls its probe.
+/// Checks the file, opens the library for ever and judges its descriptor. Calls
+/// no code of the plugin.
 Plugin open_plugin(const Candidate& candidate);
+/// Calls the probe of a usable plugin, which may decline.
+void probe_plugin(Plugin& plugin);
 
 /// Initialises a usable plugin and asks for its devices. Fills the report; null
 /// where it failed. The entry's id is left to the caller.

@@ -13,32 +13,29 @@
 #include <fmt/ranges.h>
 
 #include "ferry/error.h"
+#include "runtime/device_list.h"
 #include "runtime/load_plugin.h"
 #include "runtime/log.h"
+#include "runtime/same_device.h"
 #include "runtime/search.h"
 #include "runtime/selection.h"
 #include "runtime/verdict.h"
+#include "runtime/visible.h"
 
 namespace ferry::runtime {
 namespace {
 
 std::atomic<Registry*> instance{nullptr};
-
-struct Loading {
-  std::mutex mutex;
-  std::vector<std::string> api_paths;
-};
-Loading& loading() {
-  static auto* const object = new Loading();
-  return *object;
-}
+/// The same, but null where every question must throw.
+std::atomic<Registry*> usable_instance{nullptr};
 thread_local bool loading_here = false;
 
 /// Whether a verdict is a fault of the installation, rather than a machine
 /// without that hardware or a file that is meant for others.
 bool is_fault(const std::string& code) {
   return code != verdict::kLoaded && code != verdict::kNotAPlugin && code != verdict::kDuplicate &&
-         code != verdict::kAbsent && code != verdict::kProbeDeclined && code != verdict::kNoDevices;
+         code != verdict::kAbsent && code != verdict::kProbeDeclined &&
+         code != verdict::kNoDevices && code != verdict::kHidden;
 }
 
 void log_entry(const LoadReportEntry& entry) {
@@ -53,9 +50,35 @@ std::string_view file_name(std::string_view path) { return path.substr(path.rfin
 
 }  // namespace
 
+/// What a program may say before the plugins are loaded.
+struct Registry::Settings {
+  std::mutex mutex;
+  std::vector<std::string> paths;
+  std::optional<std::string> visible;
+};
+
+Registry::Settings& Registry::settings() {
+  static auto* const object = new Settings();
+  return *object;
+}
+
 Registry& Registry::get() {
+  Registry* usable = usable_instance.load(std::memory_order_acquire);
+  if (usable != nullptr) return *usable;
+  Registry& registry = get_for_report();
+  if (registry.refusal_ != nullptr) registry.refusal_->raise();
+  return registry;
+}
+
+Registry& Registry::get_for_report() {
   Registry* registry = instance.load(std::memory_order_acquire);
   return registry != nullptr ? *registry : load();
+}
+
+Registry& Registry::get_for_question() {
+  Registry& registry = get();
+  registry.environment_.warn_of_changes();
+  return registry;
 }
 
 Registry& Registry::load() {
@@ -64,14 +87,15 @@ Registry& Registry::load() {
   }
   // Before the lock: what was logged meanwhile is delivered after its release.
   const LogHold hold;
-  Loading& state = loading();
+  Settings& state = settings();
   std::lock_guard lock(state.mutex);
   if (Registry* ready = instance.load(std::memory_order_acquire)) return *ready;
   struct Mark {
     Mark() { loading_here = true; }
     ~Mark() { loading_here = false; }
   } const mark;
-  auto* registry = new Registry(state.api_paths);
+  auto* registry = new Registry(state);
+  if (registry->refusal_ == nullptr) usable_instance.store(registry, std::memory_order_release);
   instance.store(registry, std::memory_order_release);
   return *registry;
 }
@@ -81,7 +105,7 @@ void Registry::add_path(const std::string& path) {
     throw InvalidArgument("add_plugin_path",
                           fmt::format("'{}' is not an absolute path; write it in full", path));
   }
-  Loading& state = loading();
+  Settings& state = settings();
   std::lock_guard lock(state.mutex);
   if (instance.load(std::memory_order_acquire) != nullptr) {
     throw InvalidArgument("add_plugin_path",
@@ -89,14 +113,36 @@ void Registry::add_path(const std::string& path) {
                                       "this before the first use of a device",
                                       path));
   }
-  state.api_paths.push_back(path);
+  state.paths.push_back(path);
 }
 
-Registry::Registry(const std::vector<std::string>& api_paths) {
-  SearchResult found = find_candidates(api_paths);
+void Registry::set_visible(std::string_view list) {
+  constexpr const char* kWhere = "set_visible_devices";
+  (void)parse_device_list(list, kWhere);
+  Settings& state = settings();
+  std::lock_guard lock(state.mutex);
+  if (instance.load(std::memory_order_acquire) != nullptr) {
+    throw InvalidArgument(kWhere,
+                          fmt::format("'{}' comes too late: the plugins are loaded already; "
+                                      "call this before the first use of a device",
+                                      printable(list)));
+  }
+  state.visible = list;
+}
+
+Registry::Registry(const Settings& settings) {
+  const bool by_call = settings.visible.has_value();
+  visible_origin_ = by_call ? "set_visible_devices" : "FERRY_VISIBLE_DEVICES";
+  const VisibleDevices visible(
+      by_call ? settings.visible : environment_[Environment::kVisibleDevices], visible_origin_);
+  SearchResult found = find_candidates(settings.paths);
   places_ = std::move(found.places);
   std::vector<Plugin> plugins;
   for (const Candidate& candidate : found.candidates) plugins.push_back(open_plugin(candidate));
+  visible.hide_unwanted(plugins);
+  for (Plugin& plugin : plugins) {
+    if (plugin.usable()) probe_plugin(plugin);
+  }
   std::set<std::string> names;
   for (size_t i = 0; i < plugins.size(); ++i) {
     const std::string name = plugins[i].report.backend;
@@ -105,12 +151,29 @@ Registry::Registry(const std::vector<std::string>& api_paths) {
   number_backends();
   settle_aliases();
   for (Plugin& plugin : plugins) {
-    log_entry(plugin.report);
-    if (find(plugin.report.backend) == nullptr) {
-      for (auto& alias : plugin.aliases) absent_aliases_.emplace_back(alias, plugin.report.backend);
+    for (auto& alias : plugin.aliases) aliases_.emplace_back(alias, plugin.report.backend);
+    const std::string& code = plugin.report.code;
+    if (code == verdict::kNoDevices || code == verdict::kProbeDeclined) {
+      plugin.report.text += vendor_variables(*plugin.desc);
     }
     report_.push_back(std::move(plugin.report));
   }
+  hide_devices(visible);
+  mark_same_devices(backends_);
+  for (const LoadReportEntry& entry : report_) log_entry(entry);
+}
+
+void Registry::hide_devices(const VisibleDevices& visible) {
+  std::optional<Refusal> refusal = visible.refusal();
+  try {
+    visible.apply(*this, backends_, report_);
+  } catch (const InvalidArgument& error) {
+    refusal = error;
+  } catch (const UnavailableError& error) {
+    refusal = error;
+  }
+  if (refusal) refusal_ = std::make_unique<const Refusal>(*refusal);
+  for (size_t i = 0; i < backends_.size(); ++i) backends_[i]->id = static_cast<int>(i);
 }
 
 void Registry::start_best(std::vector<Plugin>& plugins, const std::string& name) {
@@ -126,6 +189,7 @@ void Registry::start_best(std::vector<Plugin>& plugins, const std::string& name)
     if (winner == nullptr) {
       auto entry = start_plugin(*build);
       if (entry == nullptr) continue;
+      entry->note = vendor_variables(*build->desc);
       backends_.push_back(std::move(entry));
       winner = build;
       continue;
@@ -183,10 +247,18 @@ const BackendEntry* Registry::find(std::string_view name) const {
 }
 
 std::string_view Registry::canonical(std::string_view word) const {
-  for (const auto& [alias, backend] : absent_aliases_) {
+  const auto is_name = [&](const LoadReportEntry& entry) { return entry.backend == word; };
+  if (std::any_of(report_.begin(), report_.end(), is_name)) return word;
+  for (const auto& [alias, backend] : aliases_) {
     if (alias == word) return backend;
   }
   return word;
+}
+
+bool Registry::knows(std::string_view word) const {
+  const std::string_view name = canonical(word);
+  return std::any_of(report_.begin(), report_.end(),
+                     [&](const LoadReportEntry& entry) { return entry.backend == name; });
 }
 
 std::string Registry::list_devices() const {
@@ -200,10 +272,16 @@ std::string Registry::list_devices() const {
     }
     if (count > 8) names.push_back(fmt::format("... {}:{}", entry->name, count - 1));
   }
-  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  std::string text = names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+  std::set<std::string_view> hidden;
+  for (const LoadReportEntry& entry : report_) {
+    if (entry.code == verdict::kHidden) hidden.insert(entry.backend);
+  }
+  if (hidden.empty()) return text;
+  return fmt::format("{}; hidden by {}: {}", text, visible_origin_, fmt::join(hidden, ", "));
 }
 
-std::string Registry::explain_absence(std::string_view backend) const {
+std::string Registry::explain_absence(std::string_view backend, bool in_list) const {
   const std::string_view name = canonical(backend);
   std::string reasons;
   for (const LoadReportEntry& entry : report_) {
@@ -216,10 +294,14 @@ std::string Registry::explain_absence(std::string_view backend) const {
                            entry.text, entry.remedy.empty() ? "" : "; ", entry.remedy);
   }
   std::vector<std::string> words = {"gpu", "auto"};
+  if (in_list) words = {"all", "none"};
   for (const auto& entry : backends_) {
     if (entry->infos.empty()) continue;
     words.push_back(entry->name);
     words.insert(words.end(), entry->aliases.begin(), entry->aliases.end());
+  }
+  for (const LoadReportEntry& entry : report_) {
+    if (entry.code == verdict::kHidden) words.push_back(entry.backend);
   }
   std::string text;
   if (reasons.empty()) {

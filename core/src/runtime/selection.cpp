@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "ferry/error.h"
 #include "runtime/device_access.h"
+#include "runtime/device_list.h"
+#include "runtime/environment.h"
 #include "runtime/load_plugin.h"
 #include "runtime/log.h"
 #include "runtime/registry.h"
@@ -19,36 +22,11 @@
 namespace ferry::runtime {
 namespace {
 
-constexpr int64_t kAbsurdIndex = 999999999;
-
-/// `text` as it may stand in a message: short, and without control characters.
-std::string printable(std::string_view text) {
-  std::string result(text.substr(0, 64));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text.size() > 64 ? result + "..." : result;
-}
-
 [[noreturn]] void refuse(std::string_view text, const char* where, const std::string& reason) {
   throw InvalidArgument(
       where, fmt::format("'{}' is no device name: {}; write 'backend' or 'backend:index', as in "
                          "'cpu' or 'acme:1'",
                          printable(text), reason));
-}
-
-int64_t parse_index(std::string_view text, std::string_view digits, const char* where) {
-  if (digits.empty()) refuse(text, where, "there is no index after the ':'");
-  if (digits[0] == '-' || digits[0] == '+') refuse(text, where, "the index has a sign");
-  int64_t index = 0;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') {
-      refuse(text, where, fmt::format("the index '{}' is no number", printable(digits)));
-    }
-    index = std::min(index * 10 + (c - '0'), kAbsurdIndex);
-  }
-  if (digits.size() > 1 && digits[0] == '0') refuse(text, where, "the index has a leading zero");
-  return index;
 }
 
 /// Discrete GPUs, other accelerators, integrated GPUs, simulated devices.
@@ -131,12 +109,16 @@ DeviceTerm parse_term(std::string_view text, const char* where) {
                                       printable(name)));
   }
   if (name == "meta") refuse(text, where, "'meta' is reserved");
+  if (name == "all" || name == "none") {
+    refuse(text, where, fmt::format("'{}' stands in lists of devices only", name));
+  }
   DeviceTerm term{std::string(name), 0};
   if (colon == std::string_view::npos) return term;
   if (is_reserved_name(name)) {
     refuse(text, where, fmt::format("'{}' chooses the index itself and takes none", name));
   }
-  term.index = parse_index(text, text.substr(colon + 1), where);
+  const std::string fault = read_index(text.substr(colon + 1), &term.index);
+  if (!fault.empty()) refuse(text, where, fault + " after the ':'");
   return term;
 }
 
@@ -146,7 +128,7 @@ Device resolve(const DeviceTerm& term, const char* where) {
     if (const auto device = first_accelerator()) return *device;
     throw UnavailableError(where, explain_no_accelerator());
   }
-  const Registry& registry = Registry::get();
+  const Registry& registry = Registry::get_for_question();
   const BackendEntry* entry = registry.find(term.backend);
   if (entry == nullptr || entry->infos.empty()) {
     throw UnavailableError(where, fmt::format("there is no device '{}:{}': {}", term.backend,
@@ -155,9 +137,9 @@ Device resolve(const DeviceTerm& term, const char* where) {
   const int64_t count = static_cast<int64_t>(entry->infos.size());
   if (term.index >= count) {
     throw UnavailableError(
-        where, fmt::format("there is no device '{}:{}': '{}' has {} device{}. Devices here: {}",
+        where, fmt::format("there is no device '{}:{}': '{}' has {} device{}{}. Devices here: {}",
                            term.backend, term.index, entry->name, count, count == 1 ? "" : "s",
-                           registry.list_devices()));
+                           entry->note, registry.list_devices()));
   }
   return DeviceAccess::make(entry->id, static_cast<int>(term.index));
 }
@@ -186,20 +168,30 @@ std::optional<Device> first_accelerator() {
   return best;
 }
 
+int count_accelerators() {
+  std::set<std::pair<int, int>> hardware;
+  for (const auto& entry : Registry::get().backends()) {
+    if (entry->id == 0) continue;
+    for (size_t i = 0; i < entry->infos.size(); ++i) {
+      if (!is_accelerator(entry->infos[i].kind)) continue;
+      const Device first =
+          entry->same_as[i].value_or(DeviceAccess::make(entry->id, static_cast<int>(i)));
+      hardware.emplace(first.backend_id(), first.index());
+    }
+  }
+  return static_cast<int>(hardware.size());
+}
+
 Device choose_default_device() {
-  // Read once: a later change of the environment does not move the default.
-  static const std::string list = [] {
-    const char* value = secure_getenv("FERRY_DEVICE");
-    return std::string(value == nullptr ? "" : value);
-  }();
-  if (list.empty()) return Device();
+  const auto& list = Registry::get().environment()[Environment::kDevice];
+  if (!list || list->empty()) return Device();
   constexpr uint32_t kUnknown = UINT32_MAX;
   static std::atomic<uint32_t> chosen{kUnknown};
   const uint32_t known = chosen.load(std::memory_order_relaxed);
   if (known != kUnknown) {
     return DeviceAccess::make(static_cast<int>(known >> 16), static_cast<int>(known & 0xffff));
   }
-  const Device device = choose_from_list(list);
+  const Device device = choose_from_list(*list);
   chosen.store(
       static_cast<uint32_t>(device.backend_id()) << 16 | static_cast<uint32_t>(device.index()),
       std::memory_order_relaxed);

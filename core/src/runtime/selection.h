@@ -34,6 +34,9 @@ std::optional<Device> first_accelerator();
 /// Whether `kind` (FERRY_KIND_) is something that "gpu" may mean.
 bool is_accelerator(uint32_t kind) noexcept;
 
+/// How many pieces of hardware "gpu" may mean, each once.
+int count_accelerators();
+
 /// The device of FERRY_DEVICE; see ferry::default_device().
 Device choose_default_device();
 

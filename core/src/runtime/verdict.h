@@ -24,6 +24,7 @@ inline constexpr const char* kMissingFeature = "F303";
 inline constexpr const char* kProbeDeclined = "F400";
 inline constexpr const char* kInitFailed = "F401";
 inline constexpr const char* kNoDevices = "F403";
+inline constexpr const char* kHidden = "F500";
 }  // namespace verdict
 
 struct Verdict {

@@ -39,6 +39,9 @@
 #ifndef TEST_ALIASES
 #define TEST_ALIASES NULL
 #endif
+#ifndef TEST_VISIBLE_ENV
+#define TEST_VISIBLE_ENV NULL
+#endif
 #ifndef TEST_INIT
 #define TEST_INIT init
 #endif
@@ -63,12 +66,32 @@ extern int acme_symbol_that_nobody_has(void);
 extern int acme_dependency(void);
 #endif
 
+#ifdef TEST_FROM_OPTIONS
+/* Element `index` of an option that is a list with commas, cut to `size`. */
+static void copy_element(const char* option, uint32_t index, char* out, size_t size) {
+  const char* text = host->option(option);
+  for (; text != NULL && index > 0; --index) {
+    text = strchr(text, ',');
+    if (text != NULL) ++text;
+  }
+  if (text == NULL) return;
+  const size_t length = strcspn(text, ",");
+  if (length >= size) return;
+  memcpy(out, text, length);
+  out[length] = 0;
+}
+#endif
+
 static uint32_t count(void) {
 #ifdef TEST_COUNT_WORDS
   host->fail(FERRY_E_DEVICE, "count", TEST_COUNT_WORDS);
 #endif
 #ifdef TEST_COUNT_LOG
   host->log(FERRY_LOG_INFO, TEST_COUNT_LOG);
+#endif
+#ifdef TEST_FROM_OPTIONS
+  const char* number = host->option("count");
+  if (number != NULL) return (uint32_t)atoi(number);
 #endif
   return TEST_COUNT;
 }
@@ -92,9 +115,17 @@ static ferry_rc info(uint32_t index, ferry_device_info* out) {
   strcpy(out->arch, "paper");
   const char* driver = host->option("driver");
   if (driver != NULL && strlen(driver) < sizeof out->driver) strcpy(out->driver, driver);
+#ifdef TEST_FROM_OPTIONS
+  copy_element("uuid", index, out->uuid, sizeof out->uuid);
+  copy_element("pci", index, out->pci, sizeof out->pci);
+  copy_element("arch", index, out->arch, sizeof out->arch);
+#endif
   return FERRY_OK;
 }
 static ferry_rc open_device(uint32_t index, ferry_device* device) {
+  char text[] = "opens its device 0";
+  text[sizeof text - 2] = (char)('0' + index % 10);
+  host->log(FERRY_LOG_INFO, text);
   *device = (ferry_device)(uintptr_t)(index + 1);
   return FERRY_OK;
 }
@@ -142,7 +173,10 @@ MAYBE_UNUSED static const ferry_core_api core = {
 
 #ifdef TEST_PROBE
 static ferry_rc probe(const ferry_host* services, int32_t* score) {
-#ifdef TEST_PROBE_DECLINES
+#ifdef TEST_ABORTS
+  (void)services, (void)score;
+  abort();
+#elif defined(TEST_PROBE_DECLINES)
   (void)score;
   return services->fail(FERRY_DECLINED, "probe", TEST_PROBE_DECLINES);
 #else
@@ -184,10 +218,23 @@ MAYBE_UNUSED static ferry_rc init(const ferry_host* services, ferry_plugin_api* 
 }
 
 #ifndef TEST_NO_DESCRIPTOR
-FERRY_PLUGIN_EXPORT const ferry_plugin_desc ferry_plugin_v1 = {
-    TEST_MAGIC, TEST_SIZE, TEST_MAJOR, FERRY_ABI_MINOR, TEST_MINOR_MIN, 0,    TEST_NEEDS, 0,
-    TEST_NAME,  "1.2.3",   "Acme",     "a quiet room",  TEST_ALIASES,   NULL, probe,      TEST_INIT,
-    {0}};
+FERRY_PLUGIN_EXPORT const ferry_plugin_desc ferry_plugin_v1 = {TEST_MAGIC,
+                                                               TEST_SIZE,
+                                                               TEST_MAJOR,
+                                                               FERRY_ABI_MINOR,
+                                                               TEST_MINOR_MIN,
+                                                               0,
+                                                               TEST_NEEDS,
+                                                               0,
+                                                               TEST_NAME,
+                                                               "1.2.3",
+                                                               "Acme",
+                                                               "a quiet room",
+                                                               TEST_ALIASES,
+                                                               TEST_VISIBLE_ENV,
+                                                               probe,
+                                                               TEST_INIT,
+                                                               {0}};
 #else
 FERRY_PLUGIN_EXPORT const ferry_core_api* const a_stranger = &core;
 #endif
