@@ -29,7 +29,7 @@ Format format_of(ferry_dtype dtype) {
 
 double wrap(double value, int bits, bool is_signed) {
   if (std::isnan(value)) return 0;
-  const double t = std::trunc(value);
+  const double t = std::trunc(value) + 0.0;  // an integer has no negative zero
   const double half = std::ldexp(1.0, bits - 1);
   const double most = is_signed ? half - 1 : 2 * half - 1;
   const double least = is_signed ? -half : 0;
@@ -37,7 +37,7 @@ double wrap(double value, int bits, bool is_signed) {
   if (t < -0x1p63) return least;
   if (bits == 64) return t;
   const double modulus = 2 * half;
-  double rest = std::fmod(t, modulus);
+  double rest = std::fmod(t, modulus) + 0.0;
   if (rest < least) rest += modulus;
   if (rest > most) rest -= modulus;
   return rest;

@@ -77,7 +77,7 @@ ScalarCase::ScalarCase(const ScalarOp& op, DType dtype) : op_(op), dtype_(dtype)
                             has_free_zeros(op_) || std::signbit(got) == std::signbit(exact);
     if (got >= least && got <= most && right_zero) return ::testing::AssertionSuccess();
   }
-  const auto dtype = is_floating_point(out_) ? static_cast<ferry_dtype>(out_) : FERRY_F64;
+  const auto dtype = static_cast<ferry_dtype>(is_floating_point(out_) ? out_ : kF64);
   const double wanted = stored(out_, computed);
   return ::testing::AssertionFailure()
          << op_.name << " in " << name(compute_) << " gives " << ::testing::PrintToString(got)
