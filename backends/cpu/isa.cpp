@@ -3,6 +3,10 @@
 // Chooses the best instruction set that the processor has.
 #include "isa.h"
 
+#if defined(FERRY_CPU_X86)
+#include <cpuid.h>
+#endif
+
 #include <cstring>
 #include <string>
 
@@ -18,11 +22,18 @@ struct Set {
   void (*fill)(Loops&);
 };
 
+#if defined(FERRY_CPU_X86)
+/// By CPUID itself: Clang's builtin does not know this one.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 Loops choose() {
 #if defined(FERRY_CPU_X86)
   __builtin_cpu_init();
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl");

@@ -115,7 +115,7 @@ std::string processor_name() {
 }
 
 std::string processor_vendor() {
-  const std::string id = value_of("/proc/cpuinfo", "vendor_id");
+  std::string id = value_of("/proc/cpuinfo", "vendor_id");
   if (id == "GenuineIntel") return "Intel";
   if (id == "AuthenticAMD") return "AMD";
   return id;

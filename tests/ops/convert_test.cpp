@@ -18,6 +18,11 @@ class Conversion : public OnDevice {
  protected:
   /// What `to` holds of a value of `from`.
   static double converted(DType from, DType to, double value) {
+    // As a double the largest i64 reads 2^63.
+    if (from == kI64 && value == 0x1p63 && is_integral(to)) {
+      const auto all_ones = std::numeric_limits<int64_t>::max();
+      return to == kI64 ? value : static_cast<double>(to == kU8 ? all_ones & 255 : -1);
+    }
     // i64 and f64 reach the halves through f32, as halves compute in f32.
     if ((to == kF16 || to == kBF16) && from != to) value = reference::round_to(FERRY_F32, value);
     return reference::round_to(static_cast<ferry_dtype>(to), value);

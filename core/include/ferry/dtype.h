@@ -77,14 +77,22 @@ struct BFloat16 {
 template <class T>
 constexpr DType dtype_of() noexcept {
   using U = std::remove_cv_t<T>;
-  if constexpr (std::is_same_v<U, bool>) return kBool;
-  else if constexpr (std::is_same_v<U, Half>) return kF16;
-  else if constexpr (std::is_same_v<U, BFloat16>) return kBF16;
-  else if constexpr (std::is_same_v<U, float>) return kF32;
-  else if constexpr (std::is_same_v<U, double>) return kF64;
-  else if constexpr (std::is_integral_v<U> && sizeof(U) == 1) return std::is_signed_v<U> ? kI8 : kU8;
-  else if constexpr (std::is_integral_v<U> && std::is_signed_v<U> && sizeof(U) == 2) return kI16;
-  else if constexpr (std::is_integral_v<U> && std::is_signed_v<U> && sizeof(U) == 4) return kI32;
+  if constexpr (std::is_same_v<U, bool>)
+    return kBool;
+  else if constexpr (std::is_same_v<U, Half>)
+    return kF16;
+  else if constexpr (std::is_same_v<U, BFloat16>)
+    return kBF16;
+  else if constexpr (std::is_same_v<U, float>)
+    return kF32;
+  else if constexpr (std::is_same_v<U, double>)
+    return kF64;
+  else if constexpr (std::is_integral_v<U> && sizeof(U) == 1)
+    return std::is_signed_v<U> ? kI8 : kU8;
+  else if constexpr (std::is_integral_v<U> && std::is_signed_v<U> && sizeof(U) == 2)
+    return kI16;
+  else if constexpr (std::is_integral_v<U> && std::is_signed_v<U> && sizeof(U) == 4)
+    return kI32;
   else {
     static_assert(std::is_integral_v<U> && std::is_signed_v<U> && sizeof(U) == 8,
                   "this C++ type has no Ferry dtype");
@@ -97,11 +105,11 @@ constexpr DType dtype_of() noexcept {
 /// a tensor's kind, never its width.
 class Scalar {
  public:
-  Scalar(bool v) noexcept : kind_(kBool), i_(v) {}                        // NOLINT(*-explicit-*)
+  Scalar(bool v) noexcept : kind_(kBool), i_(v) {}  // NOLINT(*-explicit-*)
   template <std::integral T>
-  Scalar(T v) noexcept : kind_(kI64), i_(static_cast<int64_t>(v)) {}      // NOLINT(*-explicit-*)
+  Scalar(T v) noexcept : kind_(kI64), i_(static_cast<int64_t>(v)) {}  // NOLINT(*-explicit-*)
   template <std::floating_point T>
-  Scalar(T v) noexcept : kind_(kF64), f_(static_cast<double>(v)) {}       // NOLINT(*-explicit-*)
+  Scalar(T v) noexcept : kind_(kF64), f_(static_cast<double>(v)) {}  // NOLINT(*-explicit-*)
 
   /// kBool, kI64 or kF64.
   DType kind() const noexcept { return kind_; }

@@ -31,28 +31,28 @@ FERRY_API Tensor elementwise(uint16_t code, std::span<const Operand> operands);
 
 // ---- Element-wise: one function for each line of abi/scalar_ops.def ---------
 #define FERRY_OPS_ARITY_0(name, code)
-#define FERRY_OPS_ARITY_1(name, code)            \
-  inline Tensor name(const Tensor& a) {          \
-    const detail::Operand operands[] = {a};      \
-    return detail::elementwise(code, operands);  \
+#define FERRY_OPS_ARITY_1(name, code)           \
+  inline Tensor name(const Tensor& a) {         \
+    const detail::Operand operands[] = {a};     \
+    return detail::elementwise(code, operands); \
   }
-#define FERRY_OPS_ARITY_2(name, code)                  \
+#define FERRY_OPS_ARITY_2(name, code)                    \
   inline Tensor name(const Tensor& a, const Tensor& b) { \
-    const detail::Operand operands[] = {a, b};         \
-    return detail::elementwise(code, operands);        \
-  }                                                    \
-  inline Tensor name(const Tensor& a, Scalar b) {      \
-    const detail::Operand operands[] = {a, b};         \
-    return detail::elementwise(code, operands);        \
-  }                                                    \
-  inline Tensor name(Scalar a, const Tensor& b) {      \
-    const detail::Operand operands[] = {a, b};         \
-    return detail::elementwise(code, operands);        \
+    const detail::Operand operands[] = {a, b};           \
+    return detail::elementwise(code, operands);          \
+  }                                                      \
+  inline Tensor name(const Tensor& a, Scalar b) {        \
+    const detail::Operand operands[] = {a, b};           \
+    return detail::elementwise(code, operands);          \
+  }                                                      \
+  inline Tensor name(Scalar a, const Tensor& b) {        \
+    const detail::Operand operands[] = {a, b};           \
+    return detail::elementwise(code, operands);          \
   }
-#define FERRY_OPS_ARITY_3(name, code)                                                   \
+#define FERRY_OPS_ARITY_3(name, code)                                                       \
   inline Tensor name(const Tensor& a, const detail::Operand& b, const detail::Operand& c) { \
-    const detail::Operand operands[] = {a, b, c};                                       \
-    return detail::elementwise(code, operands);                                         \
+    const detail::Operand operands[] = {a, b, c};                                           \
+    return detail::elementwise(code, operands);                                             \
   }
 #define FERRY_OPS_RULE_NONE(arity, name, code)
 #define FERRY_OPS_RULE_SAME(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
@@ -73,7 +73,7 @@ FERRY_API Tensor elementwise(uint16_t code, std::span<const Operand> operands);
 #undef FERRY_OPS_ARITY_2
 #undef FERRY_OPS_ARITY_3
 
-#define FERRY_OPS_OPERATOR(op, name)                                              \
+#define FERRY_OPS_OPERATOR(op, name)                                                 \
   inline Tensor operator op(const Tensor& a, const Tensor& b) { return name(a, b); } \
   inline Tensor operator op(const Tensor& a, Scalar b) { return name(a, b); }        \
   inline Tensor operator op(Scalar a, const Tensor& b) { return name(a, b); }

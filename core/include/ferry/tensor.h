@@ -45,9 +45,9 @@ struct TensorOptions {
   std::optional<Device> device;
 
   TensorOptions() = default;
-  TensorOptions(DType d) : dtype(d) {}                            // NOLINT
-  TensorOptions(const Device& d) : device(d) {}                   // NOLINT
-  TensorOptions(const char* d) : device(Device(d)) {}             // NOLINT
+  TensorOptions(DType d) : dtype(d) {}                 // NOLINT
+  TensorOptions(const Device& d) : device(d) {}        // NOLINT
+  TensorOptions(const char* d) : device(Device(d)) {}  // NOLINT
   TensorOptions(DType t, const Device& d) : dtype(t), device(d) {}
 };
 
@@ -107,9 +107,12 @@ class FERRY_API Tensor {
   template <class T>
   T item() const {
     const Scalar s = item_scalar();
-    if constexpr (std::is_same_v<T, bool>) return s.to_bool();
-    else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(s.to_double());
-    else return static_cast<T>(s.to_int());
+    if constexpr (std::is_same_v<T, bool>)
+      return s.to_bool();
+    else if constexpr (std::is_floating_point_v<T>)
+      return static_cast<T>(s.to_double());
+    else
+      return static_cast<T>(s.to_int());
   }
   Scalar item_scalar() const;
   /// All elements in row-major order, copied to the host. T must be the exact

@@ -14,7 +14,7 @@
 namespace ferry {
 namespace {
 
-using std::literals::string_view_literals::operator""sv;
+using namespace std::string_view_literals;  // NOLINT(google-build-using-namespace)
 
 bool starts_with(const io::MappedFile& file, std::string_view start) {
   const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.size());

@@ -11,7 +11,7 @@
 namespace ferry::io {
 namespace {
 
-using std::literals::string_view_literals::operator""sv;
+using namespace std::string_view_literals;  // NOLINT(google-build-using-namespace)
 
 struct Signature {
   std::string_view start;

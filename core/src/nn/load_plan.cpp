@@ -153,7 +153,7 @@ std::string prefix_advice(const std::vector<std::string>& missing,
     const std::unordered_set<std::string> names(to.begin(), to.end());
     for (const std::string& name : to) {
       if (!name.ends_with("." + from[0])) continue;
-      const std::string candidate = name.substr(0, name.size() - from[0].size());
+      std::string candidate = name.substr(0, name.size() - from[0].size());
       const bool all = std::all_of(from.begin(), from.end(), [&](const std::string& n) {
         return names.contains(candidate + n);
       });

@@ -59,7 +59,7 @@ Tensor BatchNorm2d::normalise_batch(const Tensor& x) const {
   const Tensor wide = widened(x);
   const Tensor mean = ferry::mean(wide, {0, 2, 3}, true);
   const Tensor variance = ferry::mean(square(wide - mean), {0, 2, 3});
-  const Tensor out = batch_norm(x, mean.flatten(), variance, weight, bias, options_.eps);
+  Tensor out = batch_norm(x, mean.flatten(), variance, weight, bias, options_.eps);
   if (is_training() && running_mean.defined()) track(mean.flatten(), variance, count);
   return out;
 }

@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 constexpr uint64_t kSmallSegment = 2 * kMiB;
 constexpr uint64_t kLargeSegment = 16 * kMiB;
-constexpr uint64_t kOwnSegment = 4 * kMiB;   // from this size on, a segment of its own
-constexpr uint64_t kRounding = 2 * kMiB;     // of such a segment
+constexpr uint64_t kOwnSegment = 4 * kMiB;  // from this size on, a segment of its own
+constexpr uint64_t kRounding = 2 * kMiB;    // of such a segment
 /// How many blocks are looked at for one that needs no waiting.
 constexpr int kLookahead = 16;
 
@@ -195,7 +195,7 @@ Block* CachingAllocator::grow(uint64_t bytes, bool exact) {
   const bool small = bytes <= kSmallBlock;
   uint64_t wanted = bytes;
   if (!exact) {
-    wanted = small                  ? kSmallSegment
+    wanted = small                 ? kSmallSegment
              : bytes < kOwnSegment ? kLargeSegment
                                    : (bytes + kRounding - 1) / kRounding * kRounding;
   }
@@ -336,10 +336,9 @@ void CachingAllocator::throw_out_of_memory(uint64_t requested) {
                      readable_bytes(s.allocated) + " in tensors and " + readable_bytes(cached) +
                      " cached";
   if (s.limit != 0) text += ", of at most " + readable_bytes(s.limit) + " (set_memory_limit)";
-  text += cached >= requested
-              ? ". The cache is in pieces between live tensors, the largest of " +
-                    readable_bytes(s.largest_free) + ": free older tensors"
-              : ". Free tensors, use smaller batches or another device";
+  text += cached >= requested ? ". The cache is in pieces between live tensors, the largest of " +
+                                    readable_bytes(s.largest_free) + ": free older tensors"
+                              : ". Free tensors, use smaller batches or another device";
   throw OutOfMemoryError(text, requested, free_bytes, total, s.allocated, s.reserved);
 }
 

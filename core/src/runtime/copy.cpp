@@ -98,8 +98,8 @@ void copy_staged(Place dst, Place src, uint64_t bytes) {
       }
       buffer.upload.wait();
       submit_download(buffer.bytes.get(), nullptr, {src.storage, src.offset + done}, n).wait();
-      buffer.upload = submit_upload({dst.storage, dst.offset + done}, buffer.bytes.get(), nullptr,
-                                    n);
+      buffer.upload =
+          submit_upload({dst.storage, dst.offset + done}, buffer.bytes.get(), nullptr, n);
     }
     for (const Buffer& buffer : ring) buffer.upload.wait();
   } catch (...) {

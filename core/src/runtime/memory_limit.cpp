@@ -14,9 +14,9 @@ namespace ferry::runtime {
 namespace {
 
 [[noreturn]] void refuse(std::string_view entry) {
-  throw InvalidArgument("FERRY_MEMORY_LIMIT",
-                        "'" + std::string(entry) +
-                            "' is not of the form device=size, such as sim:0=64M or cpu=2G");
+  throw InvalidArgument(
+      "FERRY_MEMORY_LIMIT",
+      "'" + std::string(entry) + "' is not of the form device=size, such as sim:0=64M or cpu=2G");
 }
 
 /// "64M" in bytes.
@@ -25,10 +25,14 @@ uint64_t parse_size(std::string_view text, std::string_view entry) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   int shift = 0;
-  if (unit == "K") shift = 10;
-  else if (unit == "M") shift = 20;
-  else if (unit == "G") shift = 30;
-  else if (!unit.empty()) refuse(entry);
+  if (unit == "K")
+    shift = 10;
+  else if (unit == "M")
+    shift = 20;
+  else if (unit == "G")
+    shift = 30;
+  else if (!unit.empty())
+    refuse(entry);
   if (error != std::errc() || value == 0 || value > (uint64_t{1} << 62) >> shift) refuse(entry);
   return value << shift;
 }

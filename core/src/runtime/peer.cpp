@@ -109,8 +109,8 @@ void copy_to_peer(Place dst, Place src, uint64_t bytes) {
   work.reads(*src.storage);
   work.writes(*dst.storage);
   work.begin();
-  target.check(
-      target.hal().copy_from_peer(work.stream(), at(dst), source.hal(), at(src), bytes), "copy");
+  target.check(target.hal().copy_from_peer(work.stream(), at(dst), source.hal(), at(src), bytes),
+               "copy");
   (void)work.end("copy from peer");
 }
 

@@ -67,8 +67,7 @@ Storage* new_storage(runtime::DeviceState& device, uint64_t bytes) {
 
 Storage* new_pinned_storage(runtime::DeviceState& accelerator, uint64_t bytes) {
   runtime::DeviceState& cpu = runtime::DeviceState::get(Device());
-  Storage* storage =
-      from_allocator(cpu, accelerator.pinned(), cpu.default_stream(), bytes, true);
+  Storage* storage = from_allocator(cpu, accelerator.pinned(), cpu.default_stream(), bytes, true);
   storage->pinned = true;
   return storage;
 }

@@ -16,8 +16,7 @@ namespace ferry::runtime {
 
 void StreamState::raise_done(uint64_t ticket) noexcept {
   uint64_t known = done_.load(std::memory_order_relaxed);
-  while (known < ticket &&
-         !done_.compare_exchange_weak(known, ticket, std::memory_order_acq_rel)) {
+  while (known < ticket && !done_.compare_exchange_weak(known, ticket, std::memory_order_acq_rel)) {
   }
 }
 

@@ -23,8 +23,7 @@ class DeviceState;
 /// never destroyed; handles of users are reused.
 class StreamState {
  public:
-  StreamState(DeviceState& device, size_t index, int priority,
-              std::unique_ptr<hal::Stream> stream)
+  StreamState(DeviceState& device, size_t index, int priority, std::unique_ptr<hal::Stream> stream)
       : device_(device), index_(index), priority_(priority), hal_(std::move(stream)) {}
 
   DeviceState& device() const noexcept { return device_; }

@@ -10,9 +10,9 @@ namespace ferry::hal {
 
 /// What a kernel is, fixed for its life.
 struct KernelTraits {
-  const char* family;    ///< FERRY_FAMILY_MAP, or "acme.fft/1"; a literal
-  uint64_t dtypes;       ///< mask of FERRY_DTYPE_BIT
-  uint32_t flags = 0;    ///< FERRY_KERNEL_
+  const char* family;  ///< FERRY_FAMILY_MAP, or "acme.fft/1"; a literal
+  uint64_t dtypes;     ///< mask of FERRY_DTYPE_BIT
+  uint32_t flags = 0;  ///< FERRY_KERNEL_
 };
 
 /// Thread-safe: several threads may launch one kernel on several streams.

@@ -41,8 +41,8 @@ inline float to_float(F16 h) {
   // Normal numbers: move the exponent from bias 15 to 127. Infinity and NaN
   // need the largest exponent, subnormal numbers a renormalisation.
   const float normal = std::bit_cast<float>(rest + (112u << 23));
-  const float subnormal = std::bit_cast<float>(rest + (113u << 23)) -
-                          std::bit_cast<float>(113u << 23);
+  const float subnormal =
+      std::bit_cast<float>(rest + (113u << 23)) - std::bit_cast<float>(113u << 23);
   const float special = std::bit_cast<float>(rest | 0x7f800000u);
   const uint32_t exponent = h.bits & 0x7c00u;
   const float magnitude = exponent == 0x7c00u ? special : exponent == 0 ? subnormal : normal;
@@ -83,20 +83,29 @@ inline T float_to_integer(F f) {
 /// From a tensor's element to a compute type (int32_t, int64_t, float, double).
 template <class C, class S>
 inline C load_as(S v) {
-  if constexpr (std::is_same_v<S, Bool>) return static_cast<C>(v.value != 0);
-  else if constexpr (std::is_same_v<S, F16> || std::is_same_v<S, BF16>) return load_as<C>(to_float(v));
-  else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<C>) return float_to_integer<C>(v);
-  else return static_cast<C>(v);
+  if constexpr (std::is_same_v<S, Bool>)
+    return static_cast<C>(v.value != 0);
+  else if constexpr (std::is_same_v<S, F16> || std::is_same_v<S, BF16>)
+    return load_as<C>(to_float(v));
+  else if constexpr (std::is_floating_point_v<S> && std::is_integral_v<C>)
+    return float_to_integer<C>(v);
+  else
+    return static_cast<C>(v);
 }
 
 /// From a compute type to a tensor's element.
 template <class S, class C>
 inline S store_as(C v) {
-  if constexpr (std::is_same_v<S, Bool>) return Bool{static_cast<uint8_t>(v != C(0))};
-  else if constexpr (std::is_same_v<S, F16>) return to_f16(static_cast<float>(v));
-  else if constexpr (std::is_same_v<S, BF16>) return to_bf16(static_cast<float>(v));
-  else if constexpr (std::is_integral_v<S> && std::is_floating_point_v<C>) return float_to_integer<S>(v);
-  else return static_cast<S>(v);
+  if constexpr (std::is_same_v<S, Bool>)
+    return Bool{static_cast<uint8_t>(v != C(0))};
+  else if constexpr (std::is_same_v<S, F16>)
+    return to_f16(static_cast<float>(v));
+  else if constexpr (std::is_same_v<S, BF16>)
+    return to_bf16(static_cast<float>(v));
+  else if constexpr (std::is_integral_v<S> && std::is_floating_point_v<C>)
+    return float_to_integer<S>(v);
+  else
+    return static_cast<S>(v);
 }
 
 /// Calls `f` with a value of the element type of `dtype`, and returns what it
@@ -104,16 +113,26 @@ inline S store_as(C v) {
 template <class Function>
 inline auto visit_dtype(uint32_t dtype, Function&& f) {
   switch (dtype) {
-    case 0: return f(Bool{});
-    case 1: return f(uint8_t{});
-    case 2: return f(int8_t{});
-    case 3: return f(int16_t{});
-    case 4: return f(int32_t{});
-    case 5: return f(int64_t{});
-    case 6: return f(F16{});
-    case 7: return f(BF16{});
-    case 8: return f(float{});
-    default: return f(double{});
+    case 0:
+      return f(Bool{});
+    case 1:
+      return f(uint8_t{});
+    case 2:
+      return f(int8_t{});
+    case 3:
+      return f(int16_t{});
+    case 4:
+      return f(int32_t{});
+    case 5:
+      return f(int64_t{});
+    case 6:
+      return f(F16{});
+    case 7:
+      return f(BF16{});
+    case 8:
+      return f(float{});
+    default:
+      return f(double{});
   }
 }
 

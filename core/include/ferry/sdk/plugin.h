@@ -64,10 +64,22 @@ struct Entry {
     });
   }
   static constexpr ferry_plugin_desc describe(const PluginInfo& i) {
-    return {FERRY_PLUGIN_MAGIC, sizeof(ferry_plugin_desc), FERRY_ABI_MAJOR, FERRY_ABI_MINOR,
-            i.minor_min,        i.dlpack_type,             0,               0,
-            i.name,             i.version,                 i.vendor,        i.requires_text,
-            i.aliases,          i.visible_env,             nullptr,         &init,
+    return {FERRY_PLUGIN_MAGIC,
+            sizeof(ferry_plugin_desc),
+            FERRY_ABI_MAJOR,
+            FERRY_ABI_MINOR,
+            i.minor_min,
+            i.dlpack_type,
+            0,
+            0,
+            i.name,
+            i.version,
+            i.vendor,
+            i.requires_text,
+            i.aliases,
+            i.visible_env,
+            nullptr,
+            &init,
             {}};
   }
 };
@@ -77,9 +89,9 @@ struct Entry {
 
 /// Exports `BackendT`; the rest initialises a sdk::PluginInfo by name. Once in
 /// a plugin, outside of any namespace.
-#define FERRY_EXPORT_PLUGIN(BackendT, ...)                               \
+#define FERRY_EXPORT_PLUGIN(BackendT, ...)                                \
   extern "C" FERRY_PLUGIN_EXPORT const ferry_plugin_desc ferry_plugin_v1; \
-  constinit const ferry_plugin_desc ferry_plugin_v1 =                    \
+  constinit const ferry_plugin_desc ferry_plugin_v1 =                     \
       ::ferry::sdk::detail::Entry<BackendT>::describe({__VA_ARGS__});
 
 #endif  // FERRY_SDK_PLUGIN_H

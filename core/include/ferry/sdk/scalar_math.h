@@ -31,35 +31,47 @@ using Wrapping = std::make_unsigned_t<std::conditional_t<kInteger<T>, T, int>>;
 // Integers wrap, without undefined behaviour.
 template <class T>
 inline T fm_add(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
-  else return a + b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
+  else
+    return a + b;
 }
 template <class T>
 inline T fm_sub(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
-  else return a - b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
+  else
+    return a - b;
 }
 template <class T>
 inline T fm_mul(T a, T b) {
-  if constexpr (kInteger<T>) return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
-  else return a * b;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
+  else
+    return a * b;
 }
 template <class T>
 inline T fm_neg(T a) {
-  if constexpr (kInteger<T>) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
-  else return -a;
+  if constexpr (kInteger<T>)
+    return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
+  else
+    return -a;
 }
 template <class T>
 inline T fm_abs(T a) {
-  if constexpr (kInteger<T>) return a < 0 ? fm_neg(a) : a;
-  else return std::fabs(a);
+  if constexpr (kInteger<T>)
+    return a < 0 ? fm_neg(a) : a;
+  else
+    return std::fabs(a);
 }
 // True division is only asked for in floating compute types; the integer form
 // exists so that every formula compiles.
 template <class T>
 inline T fm_div(T a, T b) {
-  if constexpr (kInteger<T>) return b == 0 || b == -1 ? T(0) : a / b;
-  else return a / b;
+  if constexpr (kInteger<T>)
+    return b == 0 || b == -1 ? T(0) : a / b;
+  else
+    return a / b;
 }
 // NaN in either operand is the result.
 template <class T>
@@ -72,23 +84,31 @@ inline T fm_min(T a, T b) {
 }
 template <class T>
 inline T fm_floor(T a) {
-  if constexpr (kInteger<T>) return a;
-  else return std::floor(a);
+  if constexpr (kInteger<T>)
+    return a;
+  else
+    return std::floor(a);
 }
 template <class T>
 inline T fm_ceil(T a) {
-  if constexpr (kInteger<T>) return a;
-  else return std::ceil(a);
+  if constexpr (kInteger<T>)
+    return a;
+  else
+    return std::ceil(a);
 }
 template <class T>
 inline T fm_rint(T a) {
-  if constexpr (kInteger<T>) return a;
-  else return std::rint(a);
+  if constexpr (kInteger<T>)
+    return a;
+  else
+    return std::rint(a);
 }
 template <class T>
 inline T fm_trunc(T a) {
-  if constexpr (kInteger<T>) return a;
-  else return std::trunc(a);
+  if constexpr (kInteger<T>)
+    return a;
+  else
+    return std::trunc(a);
 }
 
 }  // namespace ferry::sdk::math

@@ -45,7 +45,8 @@ ferry_rc guarded(const char* where, Function&& function) noexcept {
   } catch (const std::exception& e) {
     return hal::fail(FERRY_E_OTHER, where, e.what()).code();
   } catch (...) {
-    return hal::fail(FERRY_E_OTHER, where, "the plugin threw something that is no exception").code();
+    return hal::fail(FERRY_E_OTHER, where, "the plugin threw something that is no exception")
+        .code();
   }
 #else
   (void)where;
@@ -129,7 +130,8 @@ struct CoreTable {
     });
   }
   static ferry_rc memory_info(ferry_device d, uint64_t* free_bytes, uint64_t* total_bytes) {
-    return guarded("memory_info", [&] { return device_of(d).memory_info(free_bytes, total_bytes); });
+    return guarded("memory_info",
+                   [&] { return device_of(d).memory_info(free_bytes, total_bytes); });
   }
   static void quiesce() {
     (void)guarded("quiesce", [] {
@@ -138,9 +140,21 @@ struct CoreTable {
     });
   }
   static const ferry_core_api* table() {
-    static const ferry_core_api api = {
-        sizeof(ferry_core_api), 0,   &count, &info, &open, &close,      &alloc,       &release,
-        &h2d,                   &d2h, &d2d,   &sync, nullptr, &memory_info, &quiesce};
+    static const ferry_core_api api = {sizeof(ferry_core_api),
+                                       0,
+                                       &count,
+                                       &info,
+                                       &open,
+                                       &close,
+                                       &alloc,
+                                       &release,
+                                       &h2d,
+                                       &d2h,
+                                       &d2d,
+                                       &sync,
+                                       nullptr,
+                                       &memory_info,
+                                       &quiesce};
     return &api;
   }
 };
@@ -199,10 +213,19 @@ struct StreamTable {
     return guarded("native_stream", [&] { return stream_of(s)->native(native); });
   }
   static const ferry_stream_api* table() {
-    static const ferry_stream_api api = {
-        sizeof(ferry_stream_api), 0,            &stream_create, &stream_destroy, &event_create,
-        &event_destroy,           &event_record, &stream_wait,   &event_sync,     &event_query,
-        &event_elapsed,           &host_function, &native_stream};
+    static const ferry_stream_api api = {sizeof(ferry_stream_api),
+                                         0,
+                                         &stream_create,
+                                         &stream_destroy,
+                                         &event_create,
+                                         &event_destroy,
+                                         &event_record,
+                                         &stream_wait,
+                                         &event_sync,
+                                         &event_query,
+                                         &event_elapsed,
+                                         &host_function,
+                                         &native_stream};
     return &api;
   }
 };
