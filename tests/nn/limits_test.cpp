@@ -86,7 +86,8 @@ TEST(Limits, ALoadThatFindsNoRoomChangesNothing) {
   const Device sim("sim:0");
   net.to(sim);
   nn::Sequential other = large(1);
-  other.to(sim, kF64);
+  other.to(kF64);
+  other.to(sim);
   // 256 KiB and 512 KiB are taken, and this much more; scratch does not fit.
   const Tensor filler = empty({200 << 10}, {kU8, sim});
   const auto before = values_of(net);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolution and pooling over a grid of their attributes.
+// Convolution over a grid of its attributes.
 #include <cmath>
 #include <limits>
 
@@ -72,79 +72,52 @@ TEST_P(Convolution, DtypesAndStridedInputs) {
   }
 }
 
+TEST_P(Convolution, OrdinaryLayersOfNetworks) {
+  const struct {
+    Shape x, w;
+    int64_t stride, padding, groups;
+  } layers[] = {
+      {{2, 3, 32, 32}, {16, 3, 3, 3}, 1, 1, 1},    // the first one
+      {{1, 16, 14, 14}, {32, 16, 1, 1}, 1, 0, 1},  // pointwise
+      {{2, 24, 9, 9}, {24, 1, 3, 3}, 1, 1, 24},    // depthwise
+      {{1, 3, 30, 30}, {8, 3, 7, 7}, 2, 3, 1},    {{1, 6, 11, 11}, {12, 2, 5, 5}, 3, 2, 3},
+      {{1, 2, 1, 1}, {3, 2, 1, 1}, 1, 0, 1},      {{1, 1, 1, 40}, {1, 1, 1, 9}, 1, 0, 1},
+  };
+  for (const auto& layer : layers) {
+    const Array x = rounded(random_array(layer.x, 1, 8), kF32);
+    const Array w = rounded(random_array(layer.w, 1, 9), kF32);
+    Conv2dOptions o;
+    o.stride = {layer.stride, layer.stride};
+    o.padding = {layer.padding, layer.padding};
+    o.groups = layer.groups;
+    const Tensor got = conv2d(make(x, kF32), make(w, kF32), {}, o);
+    const Bounded want = reference::conv(x, w, Array(), attr_of(o), got.shape());
+    const auto terms = static_cast<double>(Array::count(layer.w) / layer.w[0] + 2);
+    EXPECT_TRUE(matches(got, want.value, want.size, terms * unit_of(kF32)))
+        << to_string(layer.x) << " with " << to_string(layer.w);
+  }
+}
+
+TEST_P(Convolution, StridedWeightsAndBias) {
+  const Array w = rounded(random_array({3, 3, 4, 5}, 1, 12), kF32);
+  const Array x = rounded(random_array({1, 4, 6, 6}, 1, 13), kF32);
+  const Tensor turned = make(w, kF32).permute({3, 2, 0, 1});  // [5, 4, 3, 3]
+  const Tensor bias = make(rounded(random_array({10}, 1, 14), kF32), kF32).slice(0, 0, 10, 2);
+  const Bounded want =
+      reference::conv(x, array_of(turned), array_of(bias), attr_of({}), {1, 5, 4, 4});
+  EXPECT_TRUE(
+      matches(conv2d(make(x, kF32), turned, bias), want.value, want.size, 40 * unit_of(kF32)));
+  const Tensor repeated = make(x, kF32).expand({3, 4, 6, 6});
+  const Tensor got = conv2d(repeated, turned, bias);
+  EXPECT_TRUE(equal(got[0], got[2]));
+  EXPECT_TRUE(matches(got.narrow(0, 1, 1), want.value, want.size, 40 * unit_of(kF32)));
+}
+
 TEST_P(Convolution, EmptyBatchAndOneImage) {
   const TensorOptions on(device());
   EXPECT_EQ(conv2d(ones({0, 3, 4, 4}, on), ones({2, 3, 2, 2}, on)).shape(), (Shape{0, 2, 3, 3}));
   EXPECT_EQ(conv2d(ones({3, 4, 4}, on), ones({2, 3, 2, 2}, on)).to_vector<float>(),
             (std::vector<float>(18, 12)));
-  EXPECT_EQ(max_pool2d(ones({3, 4, 4}, on), {}).shape(), (Shape{3, 2, 2}));
-}
-
-ferry_pool_attr attr_of(const Pool2dOptions& o, bool maximum) {
-  return {sizeof(ferry_pool_attr),
-          2,
-          static_cast<uint32_t>(maximum ? FERRY_POOL_MAX : FERRY_POOL_AVERAGE),
-          o.count_include_pad ? 1u : 0u,
-          {o.kernel[0], o.kernel[1], 1},
-          {o.stride[0] == 0 ? o.kernel[0] : o.stride[0],
-           o.stride[1] == 0 ? o.kernel[1] : o.stride[1], 1},
-          {o.padding[0], o.padding[1], 0},
-          {o.dilation[0], o.dilation[1], 1}};
-}
-
-TEST_P(Convolution, PoolingGrid) {
-  for (const DType dtype : kFloatDtypes) {
-    const Array x = rounded(random_array({2, 3, 7, 10}, 3, 6), dtype);
-    const Tensor t = make(x, dtype);
-    for (const int64_t kernel : {2, 3}) {
-      for (const int64_t stride : {0, 1, 2}) {
-        for (const int64_t padding : {0, 1}) {
-          for (const bool ceil : {false, true}) {
-            Pool2dOptions o;
-            o.kernel = {kernel, 3};
-            o.stride = {stride, 2};
-            o.padding = {padding, 1};
-            o.ceil_mode = ceil;
-            const Tensor most = max_pool2d(t, o);
-            EXPECT_TRUE(matches(most, reference::pool(x, attr_of(o, true), most.shape()), 0));
-            for (const bool counted : {true, false}) {
-              o.count_include_pad = counted;
-              const Tensor mean = avg_pool2d(t, o);
-              EXPECT_TRUE(matches(mean, reference::pool(x, attr_of(o, false), mean.shape()),
-                                  4 * unit_of(dtype == kF64 ? kF64 : kF32), 1e-7))
-                  << kernel << stride << padding << ceil << counted;
-            }
-            o.dilation = {2, 1};
-            const Tensor spread = max_pool2d(t, o);
-            EXPECT_TRUE(matches(spread, reference::pool(x, attr_of(o, true), spread.shape()), 0));
-          }
-        }
-      }
-    }
-  }
-}
-
-TEST_P(Convolution, CeilModeHasTheSizesOfPyTorch) {
-  const auto sizes = [&](int64_t in, int64_t kernel, int64_t stride, int64_t padding) {
-    Pool2dOptions o;
-    o.kernel = {kernel, 1};
-    o.stride = {stride, 1};
-    o.padding = {padding, 0};
-    o.ceil_mode = true;
-    return max_pool2d(ones({1, 1, in, 1}, TensorOptions(device())), o).size(2);
-  };
-  EXPECT_EQ(sizes(5, 2, 2, 0), 3);
-  EXPECT_EQ(sizes(6, 2, 2, 0), 3);
-  EXPECT_EQ(sizes(7, 3, 2, 1), 4);
-  EXPECT_EQ(sizes(4, 2, 3, 1), 2);  // a third window would begin in the padding
-}
-
-TEST_P(Convolution, MaximumHandsNanOn) {
-  Array x({1, 1, 2, 4});
-  x.at(5) = std::nan("");
-  const std::vector<float> got = max_pool2d(make(x, kF32), {}).to_vector<float>();
-  EXPECT_TRUE(std::isnan(got[0]));
-  EXPECT_EQ(got[1], 0);
 }
 
 TEST_P(Convolution, RefusesWhatDoesNotFit) {
@@ -170,10 +143,6 @@ TEST_P(Convolution, RefusesWhatDoesNotFit) {
               (void)conv2d(x, ones({2, 4, 3, 3}, on), {}, o);
             }).find("padding"),
             std::string::npos);
-  Pool2dOptions p;
-  p.padding = {2, 0};
-  EXPECT_NE(error_of([&] { (void)max_pool2d(x, p); }).find("half"), std::string::npos);
-  EXPECT_NE(error_of([&] { (void)max_pool2d(ones({4}, on), {}); }).find("[4]"), std::string::npos);
 }
 
 }  // namespace

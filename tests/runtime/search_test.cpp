@@ -90,7 +90,8 @@ TEST_F(SearchTest, DoesNotHangOnWhatIsNoFile) {
 
 TEST_F(SearchTest, AddedPathsComeFirstUntilThePluginsAreLoaded) {
   const std::string path = add("acme");
-  const auto lines = lines_of({"add_path", path, "relative/path"}, {{"FERRY_PLUGIN_PATH", std::nullopt}});
+  const auto lines =
+      lines_of({"add_path", path, "relative/path"}, {{"FERRY_PLUGIN_PATH", std::nullopt}});
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0].value("added", ""), path);
   EXPECT_EQ(lines[1].value("error", ""), "InvalidArgument");

@@ -66,7 +66,7 @@ Registry& Registry::get() {
   Registry* usable = usable_instance.load(std::memory_order_acquire);
   if (usable != nullptr) return *usable;
   Registry& registry = get_for_report();
-  if (registry.refusal_ != nullptr) registry.refusal_->raise();
+  if (registry.refusal_ != nullptr) registry.refusal_->rethrow();
   return registry;
 }
 

@@ -68,7 +68,7 @@ void keep_only(BackendEntry& entry, const std::vector<uint32_t>& indices) {
 
 }  // namespace
 
-void Refusal::raise() const {
+void Refusal::rethrow() const {
   if (absent_) throw UnavailableError(text_);
   throw InvalidArgument(text_);
 }

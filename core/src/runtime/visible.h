@@ -24,7 +24,7 @@ class Refusal {
  public:
   Refusal(const InvalidArgument& error) : text_(error.what()) {}                  // NOLINT
   Refusal(const UnavailableError& error) : text_(error.what()), absent_(true) {}  // NOLINT
-  [[noreturn]] void raise() const;
+  [[noreturn]] void rethrow() const;
 
  private:
   std::string text_;
