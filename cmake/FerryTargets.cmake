@@ -26,8 +26,10 @@ function(ferry_configure_target target)
     CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON POSITION_INDEPENDENT_CODE ON)
   if(FERRY_SANITIZE)
+    # GCC takes what the sanitizers add for uses of uninitialised memory.
     target_compile_options(${target} PRIVATE -fsanitize=${FERRY_SANITIZE}
-                           -fno-omit-frame-pointer -fno-sanitize-recover=all)
+                           -fno-omit-frame-pointer -fno-sanitize-recover=all
+                           $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PRIVATE -fsanitize=${FERRY_SANITIZE})
   endif()
 endfunction()

@@ -35,6 +35,21 @@ TEST_P(Threads, ComputeSideBySide) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST(ThreadsOnDevices, ComputeOnAllDevicesAtOnce) {
+  const std::vector<std::string> all = device_names();
+  std::atomic<int> wrong{0};
+  on_threads(static_cast<int>(2 * all.size()), [&](int thread) {
+    const Device own(all[static_cast<size_t>(thread) % all.size()]);
+    for (int i = 0; i < 10; ++i) {
+      const Tensor x = full({500}, thread + i, TensorOptions(kI64, own));
+      const Tensor y = (x * 2 + 1).view({50, 10});
+      if (sum(y).item<int64_t>() != int64_t{500} * (2 * (thread + i) + 1)) ++wrong;
+      if (y.device() != own || !equal(y.t().contiguous(), y.t())) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(Threads, EachWithAStreamOfItsOwn) {
   std::atomic<int> wrong{0};
   const Tensor base = ones({3000}, TensorOptions(device()));

@@ -112,6 +112,59 @@ TEST_P(Views, AsStridedStaysInside) {
   EXPECT_THROW((void)t.as_strided({11}, {1}, 0), InvalidArgument);
 }
 
+TEST_P(Views, SizesFromEitherEnd) {
+  const Tensor t = counted({2, 3, 4});
+  EXPECT_EQ(t.dim(), 3);
+  EXPECT_EQ(t.size(0), 2);
+  EXPECT_EQ(t.size(-1), 4);
+  EXPECT_EQ(t.nbytes(), 24u * 8);
+  EXPECT_EQ(t.transpose(-1, -3).shape(), (Shape{4, 3, 2}));
+  EXPECT_EQ(t.transpose(1, 1).strides(), t.strides());
+  for (const int64_t d : {int64_t{3}, int64_t{-4}, std::numeric_limits<int64_t>::min()}) {
+    EXPECT_NE(error_of([&] { (void)t.size(d); }).find("-3..2"), std::string::npos);
+    EXPECT_THROW((void)t.transpose(0, d), InvalidArgument);
+    EXPECT_THROW((void)t.select(d, 0), InvalidArgument);
+    EXPECT_THROW((void)t.narrow(d, 0, 1), InvalidArgument);
+    EXPECT_THROW((void)t.slice(d, 0, 1), InvalidArgument);
+    EXPECT_THROW((void)t.squeeze(d), InvalidArgument);
+    EXPECT_THROW((void)t.flatten(d), InvalidArgument);
+    EXPECT_THROW((void)t.permute({0, 1, d}), InvalidArgument);
+  }
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  EXPECT_THROW((void)t.narrow(0, most, 1), InvalidArgument);
+  EXPECT_THROW((void)t.narrow(0, 1, most), InvalidArgument);
+  EXPECT_THROW((void)t.narrow(0, 0, -1), InvalidArgument);
+  EXPECT_THROW((void)t.select(0, -3), InvalidArgument);
+  EXPECT_EQ(t.slice(0, -most, most).shape(), t.shape());
+  EXPECT_THROW((void)t.permute({0, 1}), InvalidArgument);
+}
+
+TEST_P(Views, OfViewsKeepTheirPlace) {
+  const Tensor t = counted({4, 5, 6});
+  const Tensor v = t.narrow(0, 1, 3).transpose(0, 2).slice(1, 1, 5, 2).select(0, 4);
+  EXPECT_TRUE(v.shares_storage(t));
+  EXPECT_EQ(v.storage_offset(), 30 + 6 + 4);
+  EXPECT_EQ(v.strides(), (Shape{12, 30}));
+  EXPECT_EQ(v.to_vector<int64_t>(), (Values{40, 70, 100, 52, 82, 112}));
+  EXPECT_FALSE(v.is_contiguous());
+  EXPECT_EQ((v + 0).to_vector<int64_t>(), v.to_vector<int64_t>());
+  EXPECT_TRUE(t.select(0, 2).is_contiguous());
+  EXPECT_TRUE(t.narrow(0, 1, 2).is_contiguous());
+  EXPECT_TRUE(t.unsqueeze(1).is_contiguous());
+  EXPECT_FALSE(t.narrow(1, 1, 2).is_contiguous());
+}
+
+TEST_P(Views, OutliveTheirBase) {
+  Tensor view;
+  {
+    const Tensor base = counted({100});
+    view = base.slice(0, 10, 100, 30);
+  }
+  const Tensor other = counted({100}) * 0 - 1;  // would reuse freed memory
+  EXPECT_EQ(view.to_vector<int64_t>(), (Values{10, 40, 70}));
+  EXPECT_EQ(other[0].item<int64_t>(), -1);
+}
+
 TEST_P(Views, WritesShowThrough) {
   const Tensor t = counted({3, 3});
   t.t()[0].fill_(9);

@@ -25,6 +25,17 @@ DeviceState& device_of(const TensorOptions& options) {
   return DeviceState::get(options.device ? *options.device : current_device());
 }
 
+/// How many integers start, start + step, ... there are before end. Beyond 2^53
+/// a double would miscount them.
+int64_t steps_between(int64_t start, int64_t end, int64_t step) {
+  const auto difference = [](int64_t from, int64_t to) {
+    return static_cast<uint64_t>(to) - static_cast<uint64_t>(from);
+  };
+  const uint64_t span = step > 0 ? difference(start, end) : difference(end, start);
+  const uint64_t width = step > 0 ? static_cast<uint64_t>(step) : difference(step, 0);
+  return static_cast<int64_t>(span / width + (span % width != 0 ? 1 : 0));
+}
+
 }  // namespace
 
 Tensor empty(Sizes shape, TensorOptions options) {
@@ -57,14 +68,17 @@ Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   if (!(width != 0) || !std::isfinite(span) || !std::isfinite(width)) {
     throw InvalidArgument("arange", "start and end must be finite and step not 0");
   }
-  if (span != 0 && (span < 0) != (width < 0)) {
+  const bool down = floating ? span < 0 : end.to_int() < start.to_int();
+  const bool any = floating ? span != 0 : end.to_int() != start.to_int();
+  if (any && down != (width < 0)) {
     throw InvalidArgument("arange", "step " + std::to_string(width) + " leads away from end " +
                                         std::to_string(end.to_double()));
   }
   const double count = std::ceil(span / width);
   if (count > 9.0e18) throw InvalidArgument("arange", "more elements than 64 bits can count");
   DeviceState& device = device_of(options);
-  const int64_t sizes[] = {static_cast<int64_t>(count)};
+  const int64_t sizes[] = {floating ? static_cast<int64_t>(count)
+                                    : steps_between(start.to_int(), end.to_int(), step.to_int())};
   Tensor out = detail::make_empty(device, dtype, sizes, "arange");
   // Wide enough that start + i * step does not lose places on the way.
   ops::MapBuilder program(is_floating_point(dtype) || floating ? kF64 : kI64);
