@@ -22,10 +22,16 @@
 namespace ferry::tools {
 namespace {
 
-constexpr std::array kVariables = {
-    "FERRY_DEVICE",        "FERRY_PLUGIN_PATH",    "FERRY_FALLBACK",
-    "FERRY_LOG",           "FERRY_NUM_THREADS",    "CUDA_VISIBLE_DEVICES",
-    "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "LD_LIBRARY_PATH"};
+constexpr std::array kVariables = {"FERRY_DEVICE",
+                                   "FERRY_VISIBLE_DEVICES",
+                                   "FERRY_PLUGIN_PATH",
+                                   "FERRY_FALLBACK",
+                                   "FERRY_LOG",
+                                   "FERRY_NUM_THREADS",
+                                   "CUDA_VISIBLE_DEVICES",
+                                   "HIP_VISIBLE_DEVICES",
+                                   "ROCR_VISIBLE_DEVICES",
+                                   "LD_LIBRARY_PATH"};
 
 // The known variables in order, then the others that begin with FERRY_, which
 // are a plugin's options or misspelt.
