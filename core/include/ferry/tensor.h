@@ -52,8 +52,8 @@ struct TensorOptions {
 };
 
 struct ToOptions {
-  /// Allow the copy to be asynchronous. At present every copy is complete when
-  /// the call returns, which this permits.
+  /// Allow a copy to or from pinned host memory, or to the host, to be under way
+  /// when the call returns. Later uses through Ferry wait for it by themselves.
   bool non_blocking = false;
   /// Always return fresh storage.
   bool copy = false;
