@@ -149,8 +149,8 @@ class GatherKernel final : public hal::Kernel {
 }  // namespace
 
 const hal::Kernel& gather_kernel() {
-  static const GatherKernel kernel;
-  return kernel;
+  static const auto* const kernel = new GatherKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::cpu

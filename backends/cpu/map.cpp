@@ -268,8 +268,8 @@ hal::Status run_map(const ferry_program& program, std::span<const ferry_tensor> 
 }
 
 const hal::Kernel& map_kernel() {
-  static const MapKernel kernel;
-  return kernel;
+  static const auto* const kernel = new MapKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::cpu

@@ -141,8 +141,8 @@ class PoolKernel final : public hal::Kernel {
 }  // namespace
 
 const hal::Kernel& pool_kernel() {
-  static const PoolKernel kernel;
-  return kernel;
+  static const auto* const kernel = new PoolKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::cpu

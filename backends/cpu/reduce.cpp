@@ -275,8 +275,8 @@ class ReduceKernel final : public hal::Kernel {
 }  // namespace
 
 const hal::Kernel& reduce_kernel() {
-  static const ReduceKernel kernel;
-  return kernel;
+  static const auto* const kernel = new ReduceKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::cpu

@@ -52,7 +52,7 @@ class SimBackend final : public hal::Backend {
   }
   bool peer_access(uint32_t, uint32_t) override { return options().peer != PeerMode::kOff; }
   std::span<const hal::Kernel* const> kernels() override {
-    static const std::vector<const hal::Kernel*> list = [] {
+    static const auto& list = *new std::vector<const hal::Kernel*>([] {
       std::vector<const hal::Kernel*> offered;
       for (const hal::Kernel* kernel : {&map_kernel(), &reduce_kernel(), &matmul_kernel(),
                                         &conv_kernel(), &pool_kernel(), &gather_kernel()}) {
@@ -62,7 +62,7 @@ class SimBackend final : public hal::Backend {
         if (wanted.empty() || wanted.find(word) != std::string::npos) offered.push_back(kernel);
       }
       return offered;
-    }();
+    }());
     return list;
   }
   void quiesce() override { quiesce_devices(); }

@@ -54,8 +54,8 @@ class GatherKernel final : public SimKernel {
 }  // namespace
 
 const hal::Kernel& gather_kernel() {
-  static const GatherKernel kernel;
-  return kernel;
+  static const auto* const kernel = new GatherKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::sim

@@ -72,8 +72,8 @@ bool is_known(const ferry_program& program) {
 }
 
 const hal::Kernel& map_kernel() {
-  static const MapKernel kernel;
-  return kernel;
+  static const auto* const kernel = new MapKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::sim

@@ -75,8 +75,8 @@ class PoolKernel final : public SimKernel {
 }  // namespace
 
 const hal::Kernel& pool_kernel() {
-  static const PoolKernel kernel;
-  return kernel;
+  static const auto* const kernel = new PoolKernel();  // outlives work in flight at exit
+  return *kernel;
 }
 
 }  // namespace ferry::sim
