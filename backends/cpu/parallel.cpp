@@ -16,8 +16,35 @@
 #include "ferry/sdk/plugin.h"
 #include "processor.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define FERRY_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FERRY_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(FERRY_THREAD_SANITIZER)
+extern "C" void __tsan_acquire(void* address);
+extern "C" void __tsan_release(void* address);
+#endif
+
 namespace ferry::cpu {
 namespace {
+
+/// An order between threads that oneTBB keeps but the thread sanitizer cannot
+/// see, because the distribution's oneTBB is not built with it.
+struct Order {
+  void before() { tell(true); }
+  void after() { tell(false); }
+
+ private:
+  void tell([[maybe_unused]] bool first) {
+#if defined(FERRY_THREAD_SANITIZER)
+    first ? __tsan_release(this) : __tsan_acquire(this);
+#endif
+  }
+};
 
 constexpr int kMostThreads = 4096;
 
@@ -57,16 +84,22 @@ void run_parallel(int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t
     // Several pieces a thread even out what other programs take away.
     const int64_t pieces = std::min<int64_t>((n + grain - 1) / grain, int64_t{4} * thread_count());
     const int64_t size = (n + pieces - 1) / pieces;
+    Order begun;
+    Order done;
+    begun.before();
     tbb::parallel_for(
         tbb::blocked_range<int64_t>(0, pieces, 1),
         [&](const tbb::blocked_range<int64_t>& range) {
+          begun.after();
           for (int64_t p = range.begin(); p < range.end(); ++p) {
             const int64_t begin = p * size;
             const int64_t end = std::min(begin + size, n);
             if (begin < end) body(context, begin, end);
           }
+          done.before();
         },
         tbb::simple_partitioner());
+    done.after();
   };
   // Inside a task already: the same arena goes on.
   if (tbb::this_task_arena::current_thread_index() >= 0 &&
