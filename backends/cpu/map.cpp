@@ -117,21 +117,20 @@ void Walk::for_runs(int64_t begin, int64_t n, F&& f) const {
   }
 }
 
-Evaluator::Evaluator(const ferry_program& program, const Walk& walk)
+Evaluator::Evaluator(const ferry_program& program, const Walk& walk, int64_t longest)
     : program_(program),
       walk_(walk),
       loops_(loops()),
       compute_(compute_index(program.compute)),
       tile_bytes_(kTile * compute_size(compute_)) {
   const size_t count = size_t{program.n_in} + program.n_const + program.n_insn;
-  registers_.resize(count);
   tiles_ = thread_tiles.of_size(count * static_cast<size_t>(tile_bytes_));
   for (size_t k = 0; k < program.n_const; ++k) {
     const size_t r = program.n_in + k;
     char* tile = tiles_ + static_cast<int64_t>(r) * tile_bytes_;
     const bool floating = compute_ == kFloat || compute_ == kDouble;
     const ferry_dtype from = floating ? FERRY_F64 : FERRY_I64;
-    loops_.load[from][compute_](tile, &program.constants[k], 0, kTile);
+    loops_.load[from][compute_](tile, &program.constants[k], 0, std::min(longest, kTile));
     registers_[r] = tile;
   }
 }
@@ -207,7 +206,7 @@ bool is_plain(const Walk& walk, size_t operand, int compute) {
 
 void run_range(const ferry_program& program, const Walk& walk, size_t n_out, int64_t begin,
                int64_t end) {
-  Evaluator evaluator(program, walk);
+  Evaluator evaluator(program, walk, end - begin);
   const int compute = evaluator.compute();
   const uint32_t registers = program.n_in + program.n_const + program.n_insn;
   const bool direct = n_out == 1 && program.n_insn > 0 && program.out[0] == registers - 1u &&
@@ -255,8 +254,62 @@ hal::Status check_program(const ferry_program& program) {
   return {};
 }
 
+namespace {
+
+char* address(const ferry_tensor& tensor) {
+  return reinterpret_cast<char*>(tensor.at.memory.handle + tensor.at.offset);
+}
+
+bool is_row_major(const ferry_tensor& tensor) {
+  int64_t next = 1;
+  for (uint32_t d = tensor.ndim; d-- > 0;) {
+    if (tensor.shape[d] == 1) continue;
+    if (tensor.stride[d] != next) return false;
+    next *= tensor.shape[d];
+  }
+  return true;
+}
+
+/// One step on tensors without gaps, in the dtype it computes in: most of what
+/// programs do, and worth a way without walk and tiles.
+bool is_one_step(const ferry_program& program, std::span<const ferry_tensor> in,
+                 std::span<const ferry_tensor> out) {
+  if (program.n_insn != 1 || program.n_const != 0 || in.empty() || out.size() != 1 ||
+      program.out[0] != program.n_in || program.insns[0].op == FERRY_OP_INDEX) {
+    return false;
+  }
+  const auto fits = [&](const ferry_tensor& t) {
+    return t.dtype == program.compute && is_row_major(t);
+  };
+  return fits(out[0]) && std::all_of(in.begin(), in.end(), fits);
+}
+
+void run_one_step(const ferry_program& program, std::span<const ferry_tensor> in,
+                  const ferry_tensor& out) {
+  const ferry_insn& insn = program.insns[0];
+  const int compute = compute_index(program.compute);
+  const int64_t size = compute_size(compute);
+  const StepLoop step = loops().step[compute][insn.op];
+  const char* args[3];
+  // Arguments that the op does not have are register 0.
+  for (int k = 0; k < 3; ++k) args[k] = address(in[insn.arg[k]]);
+  char* const to = address(out);
+  int64_t count = 1;
+  for (uint32_t d = 0; d < out.ndim; ++d) count *= out.shape[d];
+  parallel_for(count, grain_of(program), [&](int64_t begin, int64_t end) {
+    const int64_t at = begin * size;
+    step(to + at, args[0] + at, args[1] + at, args[2] + at, end - begin);
+  });
+}
+
+}  // namespace
+
 hal::Status run_map(const ferry_program& program, std::span<const ferry_tensor> in,
                     std::span<const ferry_tensor> out) {
+  if (is_one_step(program, in, out)) {
+    run_one_step(program, in, out[0]);
+    return {};
+  }
   Walk walk(out[0].ndim, out[0].shape);
   for (const ferry_tensor& t : in) walk.add(t);
   for (const ferry_tensor& t : out) walk.add(t);

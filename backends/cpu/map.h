@@ -68,7 +68,8 @@ class Evaluator {
   /// The most registers of a program.
   static constexpr uint32_t kMostRegisters = 256;
 
-  Evaluator(const ferry_program& program, const Walk& walk);
+  /// At most `longest` elements will be evaluated at a time.
+  Evaluator(const ferry_program& program, const Walk& walk, int64_t longest = kTile);
   /// Elements begin..begin+n-1, n <= kTile. Afterwards reg() has their values.
   /// Where `last` is not null, the last step stores there instead.
   void evaluate(int64_t begin, int64_t n, void* last);
@@ -83,7 +84,7 @@ class Evaluator {
   const Walk& walk_;
   const Loops& loops_;
   int compute_;
-  std::vector<const void*> registers_;
+  std::array<const void*, kMostRegisters> registers_;  // those of the program are set
   char* tiles_;
   int64_t tile_bytes_;
 };

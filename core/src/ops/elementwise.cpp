@@ -3,10 +3,13 @@
 // elementwise(): type rule, broadcasting and launch of one scalar op.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <new>
 #include <string>
 
 #include "ferry/error.h"
 #include "ferry/ops.h"
+#include "ops/dispatch.h"
 #include "ops/map_builder.h"
 
 namespace ferry::detail {
@@ -129,6 +132,52 @@ void refuse_bool(const OpInfo& op, uint16_t code, DType common) {
   }
 }
 
+bool all_on(const runtime::DeviceState& device, std::span<const Operand> operands) {
+  return std::all_of(operands.begin(), operands.end(), [&](const Operand& o) {
+    return o.tensor->impl()->storage->device == &device;
+  });
+}
+
+/// Handles that take no count of the tensors, which outlive them: counting is a
+/// good part of a small operation's time.
+class Borrowed {
+ public:
+  void add(const Tensor& tensor) {
+    // Never destroyed, so the count is not taken down either.
+    new (bytes_ + n_++ * sizeof(Tensor)) Tensor(Tensor::adopt(tensor.impl()));
+  }
+  std::span<const Tensor> tensors() const {
+    return {std::launder(reinterpret_cast<const Tensor*>(bytes_)), n_};
+  }
+
+ private:
+  alignas(Tensor) std::byte bytes_[3 * sizeof(Tensor)];
+  size_t n_ = 0;
+};
+
+/// One op on tensors of one shape and device: a program that needs no builder.
+void launch_alone(uint16_t code, runtime::DeviceState& device, DType compute,
+                  std::span<const Operand> operands, const Tensor& out) {
+  Borrowed in;
+  ferry_insn insn{code, 0, {0, 0, 0, 0}, 0};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    in.add(*operands[i].tensor);
+    insn.arg[i] = static_cast<uint16_t>(i);
+  }
+  const auto n_in = static_cast<uint16_t>(operands.size());
+  const ferry_program program = {sizeof(ferry_program),
+                                 static_cast<ferry_dtype>(compute),
+                                 n_in,
+                                 0,
+                                 1,
+                                 1,
+                                 nullptr,
+                                 &insn,
+                                 &n_in};
+  ops::launch(device,
+              {kOps[code].name, ops::Family::kMap, in.tensors(), {&out, 1}, nullptr, &program});
+}
+
 }  // namespace
 
 Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
@@ -156,6 +205,18 @@ Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
   const DType dtype = result_type(op, common);
   const DType compute = ops::compute_type(op.rule == Rule::FLOAT ? dtype : common);
 
+  // Most calls have operands of one shape: no list of sizes is made for them.
+  bool same = true;
+  for (size_t i = 1; i < n_shapes; ++i) {
+    same =
+        same && std::equal(shapes[0].begin(), shapes[0].end(), shapes[i].begin(), shapes[i].end());
+  }
+  if (same && n_shapes == operands.size() && all_on(device, operands)) {
+    Tensor out = make_empty(device, dtype, shapes[0], op.name);
+    if (out.impl()->numel > 0) launch_alone(code, device, compute, operands, out);
+    return out;
+  }
+
   ops::MapBuilder program(compute);
   std::array<ops::Reg, 3> args;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -167,12 +228,6 @@ Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
   }
   const ops::Reg result = program.step(code, {args.data(), operands.size()});
 
-  // Most calls have operands of one shape: no list of sizes is made for them.
-  bool same = true;
-  for (size_t i = 1; i < n_shapes; ++i) {
-    same =
-        same && std::equal(shapes[0].begin(), shapes[0].end(), shapes[i].begin(), shapes[i].end());
-  }
   Tensor out = same
                    ? make_empty(device, dtype, shapes[0], op.name)
                    : make_empty(device, dtype,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Movement and conversion: to(), contiguous(), clone(), copy_(), fill_().
+#include <algorithm>
 #include <string>
 
 #include "ferry/error.h"
@@ -88,9 +89,28 @@ bool overlaps(const TensorImpl& a, const TensorImpl& b) {
   return s.begin * item_a < t.end * item_b && t.begin * item_b < s.end * item_a;
 }
 
+/// Copies from another device straight into `to`, where that is possible.
+bool copy_across(TensorImpl& to, const Tensor& source) {
+  const TensorImpl& from = *source.impl();
+  const ShapeRef shape = from.shape();
+  if (!to.contiguous || !std::ranges::equal(shape, to.shape())) return false;
+  Tensor sent = source;
+  if (to.dtype != from.dtype) {
+    // Fewer bytes travel when it is converted first; else the target converts.
+    if (item_size(to.dtype) >= item_size(from.dtype)) return false;
+    sent = source.to(to.dtype);
+  }
+  sent = sent.contiguous();
+  runtime::copy_bytes(place_of(to), place_of(*sent.impl()), sent.nbytes());
+  to.version.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
 }  // namespace
 
 Tensor Tensor::to(const Device& device, ToOptions options) const {
+  // Programs move what may be there already: that costs a comparison.
+  if (impl_ != nullptr && !options.copy && impl_->storage->device->device() == device) return *this;
   return move(*this, DeviceState::get(device), impl_of(*this, "to").dtype, options);
 }
 Tensor Tensor::to(DType dtype, ToOptions options) const {
@@ -128,6 +148,7 @@ const Tensor& Tensor::copy_(const Tensor& source) const {
   Tensor from = ops::expand_to(source, impl.shape(), "copy_");
   if (impl.numel == 0 || is_same(source)) return *this;
   if (given.storage->device != impl.storage->device) {
+    if (copy_across(impl, source)) return *this;
     from = ops::expand_to(source.to(device()), impl.shape(), "copy_");
   } else if (overlaps(impl, given)) {
     from = from.clone();

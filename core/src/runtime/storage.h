@@ -11,6 +11,7 @@
 
 #include "ferry/abi/types.h"
 #include "runtime/use.h"
+#include "runtime/object_pool.h"
 
 namespace ferry::runtime {
 class CachingAllocator;
@@ -36,6 +37,9 @@ struct Storage {
   runtime::UseRecord uses;
 
   ~Storage();
+
+  static void* operator new(size_t bytes) { return ObjectPool<Storage>::take(bytes); }
+  static void operator delete(void* piece) noexcept { ObjectPool<Storage>::give(piece); }
 
   /// Blocks until every use is done that other streams may still make.
   void wait_for_uses() const;

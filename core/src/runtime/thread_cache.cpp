@@ -4,6 +4,8 @@
 #include "runtime/thread_cache.h"
 
 #include <algorithm>
+#include <mutex>
+#include <thread>
 
 #include "runtime/device_state.h"
 
@@ -27,6 +29,19 @@ struct Ender {
 };
 
 }  // namespace
+
+class ThreadCache::Lock {
+ public:
+  explicit Lock(std::atomic_flag& flag) noexcept : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Lock() { flag_.clear(std::memory_order_release); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  std::atomic_flag& flag_;
+};
 
 ThreadCache* ThreadCache::of(CachingAllocator& owner) noexcept {
   const size_t place = owner.ordinal();
@@ -58,7 +73,7 @@ ThreadCache::~ThreadCache() {
 }
 
 Block* ThreadCache::take(uint64_t rounded) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(busy_);
   auto& bin = bins_[rounded / owner_.granularity()];
   if (bin.empty()) return nullptr;
   Block* block = bin.back();
@@ -69,7 +84,7 @@ Block* ThreadCache::take(uint64_t rounded) noexcept {
 }
 
 bool ThreadCache::put(Block* block) noexcept {
-  const std::lock_guard lock(mutex_);
+  const Lock lock(busy_);
   if (held_ + block->bytes > kMostHeld) return false;
   try {
     bins_[block->bytes / owner_.granularity()].push_back(block);
@@ -83,7 +98,7 @@ bool ThreadCache::put(Block* block) noexcept {
 void ThreadCache::flush() noexcept {
   std::vector<std::vector<Block*>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const Lock lock(busy_);
     std::swap(all, bins_);
     held_ = 0;
     try {

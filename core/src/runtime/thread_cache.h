@@ -6,8 +6,8 @@
 #define FERRY_RUNTIME_THREAD_CACHE_H
 
 #include <array>
+#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "runtime/allocator.h"
@@ -38,7 +38,9 @@ class ThreadCache {
 
  private:
   CachingAllocator& owner_;
-  std::mutex mutex_;
+  /// Held for a few instructions, nearly always by the thread itself.
+  class Lock;
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   std::vector<std::vector<Block*>> bins_;  // by bytes / granularity
   uint64_t held_ = 0;
   std::atomic<uint64_t> taken_{0};

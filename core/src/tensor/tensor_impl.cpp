@@ -165,6 +165,19 @@ Tensor make_view(Storage* storage, DType dtype, ShapeRef shape, ShapeRef strides
   return Tensor::adopt(impl.release());
 }
 
+Tensor make_row_major_view(const TensorImpl& of, ShapeRef shape) {
+  auto impl = std::make_unique<TensorImpl>();
+  impl->dtype = of.dtype;
+  impl->ndim = static_cast<uint8_t>(shape.size());
+  impl->numel = of.numel;
+  impl->offset = of.offset;
+  std::copy(shape.begin(), shape.end(), impl->shape_.begin());
+  impl->stride_ = contiguous_strides(shape);
+  retain(of.storage);
+  impl->storage = of.storage;
+  return Tensor::adopt(impl.release());
+}
+
 namespace {
 
 Tensor fresh(runtime::DeviceState& device, DType dtype, ShapeRef shape, ShapeRef strides,

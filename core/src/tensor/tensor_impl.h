@@ -9,6 +9,7 @@
 #include <span>
 
 #include "ferry/tensor.h"
+#include "runtime/object_pool.h"
 #include "runtime/storage.h"
 
 namespace ferry::detail {
@@ -32,6 +33,9 @@ struct TensorImpl {
   TensorImpl& operator=(const TensorImpl&) = delete;
   ~TensorImpl();
 
+  static void* operator new(size_t bytes) { return ObjectPool<TensorImpl>::take(bytes); }
+  static void operator delete(void* piece) noexcept { ObjectPool<TensorImpl>::give(piece); }
+
   ShapeRef shape() const noexcept { return {shape_.data(), ndim}; }
   ShapeRef strides() const noexcept { return {stride_.data(), ndim}; }
 };
@@ -47,6 +51,10 @@ int64_t checked_numel(ShapeRef shape, DType dtype, const char* where);
 /// are worked out; the span is checked against the storage.
 Tensor make_view(Storage* storage, DType dtype, ShapeRef shape, ShapeRef strides, int64_t offset,
                  const char* where);
+
+/// The elements of a contiguous (or empty) tensor in another shape of the same
+/// count, which the caller has checked.
+Tensor make_row_major_view(const TensorImpl& of, ShapeRef shape);
 
 /// Fresh, uninitialised, contiguous.
 Tensor make_empty(runtime::DeviceState& device, DType dtype, ShapeRef shape, const char* where);

@@ -41,12 +41,16 @@ Tensor make(const TensorImpl& impl, const Dims& dims, int64_t offset, const char
                            {dims.stride.data(), dims.n}, offset, where);
 }
 
+using SizeArray = std::array<int64_t, FERRY_MAX_DIMS>;
+
 /// `shape` with its one -1 replaced. InvalidArgument where the count differs.
-Shape resolve(const TensorImpl& impl, ShapeRef shape, const char* where) {
-  Shape out(shape.begin(), shape.end());
+SizeArray resolve(const TensorImpl& impl, ShapeRef shape, const char* where) {
+  SizeArray out{};
+  if (shape.size() > out.size()) (void)detail::checked_numel(shape, impl.dtype, where);
+  std::copy(shape.begin(), shape.end(), out.begin());
   int64_t known = 1;
   std::optional<size_t> open;
-  for (size_t d = 0; d < out.size(); ++d) {
+  for (size_t d = 0; d < shape.size(); ++d) {
     if (out[d] == -1 && !open) {
       open = d;
     } else if (out[d] < 0) {
@@ -69,16 +73,12 @@ Shape resolve(const TensorImpl& impl, ShapeRef shape, const char* where) {
   return out;
 }
 
+bool is_row_major(const TensorImpl& impl) { return impl.contiguous || impl.numel == 0; }
+
 /// Strides that give `shape` over the same memory, where there are any: each
 /// run of dimensions that is contiguous in memory is cut anew.
-std::optional<Dims> reshaped(const TensorImpl& impl, const Shape& shape) {
+std::optional<Dims> reshaped(const TensorImpl& impl, ShapeRef shape) {
   Dims out;
-  if (shape.size() > FERRY_MAX_DIMS) return out;  // make() names what is wrong
-  if (impl.numel == 0 || impl.contiguous) {
-    const auto strides = detail::contiguous_strides(shape);
-    for (size_t d = 0; d < shape.size(); ++d) out.push(shape[d], strides[d]);
-    return out;
-  }
   out.n = shape.size();
   size_t to = shape.size();
   for (size_t from = impl.ndim; from > 0;) {
@@ -115,21 +115,23 @@ std::optional<Dims> reshaped(const TensorImpl& impl, const Shape& shape) {
 
 Tensor Tensor::view(Sizes shape) const {
   const TensorImpl& impl = impl_of(*this, "view");
-  const Shape target = resolve(impl, shape, "view");
+  const SizeArray sizes = resolve(impl, shape, "view");
+  const ShapeRef target(sizes.data(), ShapeRef(shape).size());
+  if (is_row_major(impl)) return detail::make_row_major_view(impl, target);
   const auto dims = reshaped(impl, target);
   if (!dims) {
     throw InvalidArgument("view", "shape " + to_string(target) + " needs a copy of shape " +
                                       to_string(impl.shape()) + " with strides " +
                                       to_string(impl.strides()) + "; use reshape()");
   }
-  if (target.size() > FERRY_MAX_DIMS) (void)detail::checked_numel(target, impl.dtype, "view");
   return make(impl, *dims, impl.offset, "view");
 }
 
 Tensor Tensor::reshape(Sizes shape) const {
   const TensorImpl& impl = impl_of(*this, "reshape");
-  const Shape target = resolve(impl, shape, "reshape");
-  if (target.size() > FERRY_MAX_DIMS) (void)detail::checked_numel(target, impl.dtype, "reshape");
+  const SizeArray sizes = resolve(impl, shape, "reshape");
+  const ShapeRef target(sizes.data(), ShapeRef(shape).size());
+  if (is_row_major(impl)) return detail::make_row_major_view(impl, target);
   const auto dims = reshaped(impl, target);
   return dims ? make(impl, *dims, impl.offset, "reshape") : contiguous().view(target);
 }
