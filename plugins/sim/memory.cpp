@@ -23,6 +23,17 @@ constexpr uint64_t kMargin = 256;
 constexpr int kFreshByte = 0xff;  // NaN in every floating dtype
 constexpr int kFreedByte = 0xdb;
 
+/// Large blocks begin on a page of the largest kind, for the speed of copies.
+constexpr uint64_t kLarge = uint64_t{2} << 20;
+
+void* new_bytes(uint64_t bytes) {
+  void* data = nullptr;
+  const bool large = bytes >= kLarge;
+  if (posix_memalign(&data, large ? kLarge : kAlignment, bytes) != 0) return nullptr;
+  if (large) (void)madvise(data, bytes, MADV_HUGEPAGE);  // a wish
+  return data;
+}
+
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 std::string hex(uint64_t handle) {
@@ -84,9 +95,9 @@ hal::Status Memory::allocate(hal::Space space, uint64_t bytes, ferry_memory* mem
                              std::to_string(total_) + " bytes free, not " + std::to_string(bytes);
     return hal::fail(FERRY_E_OOM, "alloc", text.c_str());
   }
-  void* data = nullptr;
   const uint64_t handle = new_handle(size);
-  if (handle == 0 || posix_memalign(&data, kAlignment, bytes) != 0) {
+  void* const data = handle == 0 ? nullptr : new_bytes(bytes);
+  if (data == nullptr) {
     const std::string text = "this machine has no " + std::to_string(bytes) + " bytes for " + name_;
     return hal::fail(FERRY_E_OOM, "alloc", text.c_str());
   }
