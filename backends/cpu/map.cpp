@@ -9,6 +9,7 @@
 #include <new>
 
 #include "parallel.h"
+#include "transpose.h"
 
 namespace ferry::cpu {
 namespace {
@@ -84,6 +85,7 @@ void Walk::join_dims() {
 
 char* Walk::at(size_t i, int64_t begin) const noexcept {
   const Operand& o = operands_[i];
+  if (ndim_ == 1) return o.base + begin * o.stride[0] * o.item;  // no division
   int64_t offset = 0;
   for (uint32_t d = ndim_; d-- > 0;) {
     offset += begin % shape_[d] * o.stride[d];
@@ -159,6 +161,13 @@ void Evaluator::load(size_t input, int64_t begin, int64_t n) {
     loop(tile + at * size, o.base + offset * o.item, stride, length);
   });
   registers_[input] = tile;
+}
+
+int64_t Evaluator::longest(int64_t begin) const noexcept {
+  if (program_.n_insn > 0 || program_.n_in != 1) return kTile;
+  const bool plain =
+      compute_index(walk_.operand(0).dtype) == compute_ && walk_.inner_stride(0) == 1;
+  return plain ? std::max(kTile, walk_.run_length(begin)) : kTile;
 }
 
 void Evaluator::evaluate(int64_t begin, int64_t n, void* last) {
@@ -314,6 +323,9 @@ hal::Status run_map(const ferry_program& program, std::span<const ferry_tensor> 
   for (const ferry_tensor& t : in) walk.add(t);
   for (const ferry_tensor& t : out) walk.add(t);
   walk.join_dims();
+  const bool copies =
+      program.n_insn == 0 && program.n_in == 1 && out.size() == 1 && in[0].dtype == out[0].dtype;
+  if (copies && transpose_copy(walk)) return {};
   parallel_for(walk.count(), grain_of(program), [&](int64_t begin, int64_t end) {
     run_range(program, walk, out.size(), begin, end);
   });

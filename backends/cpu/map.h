@@ -38,6 +38,8 @@ class Walk {
   void join_dims();
 
   int64_t count() const noexcept { return count_; }
+  /// The dimensions as joined.
+  std::span<const int64_t> shape() const noexcept { return {shape_.data(), ndim_}; }
   const Operand& operand(size_t i) const noexcept { return operands_[i]; }
 
   /// Calls f(offset of each element from `begin`, positions, length) for each
@@ -46,7 +48,8 @@ class Walk {
   void for_runs(int64_t begin, int64_t n, F&& f) const;
   /// Elements from `begin` to the end of its run.
   int64_t run_length(int64_t begin) const noexcept {
-    return ndim_ == 0 ? 1 : shape_[ndim_ - 1] - begin % shape_[ndim_ - 1];
+    if (ndim_ <= 1) return ndim_ == 0 ? 1 : shape_[0] - begin;  // no division
+    return shape_[ndim_ - 1] - begin % shape_[ndim_ - 1];
   }
   /// Where element `begin` of operand `i` lies.
   char* at(size_t i, int64_t begin) const noexcept;
@@ -70,9 +73,12 @@ class Evaluator {
 
   /// At most `longest` elements will be evaluated at a time.
   Evaluator(const ferry_program& program, const Walk& walk, int64_t longest = kTile);
-  /// Elements begin..begin+n-1, n <= kTile. Afterwards reg() has their values.
+  /// Elements begin..begin+n-1, n <= kTile or longest(begin). Afterwards reg() has their values.
   /// Where `last` is not null, the last step stores there instead.
   void evaluate(int64_t begin, int64_t n, void* last);
+  /// Elements from `begin` that one evaluate() can take: a tile, or all of the
+  /// run where the program is an input as it lies.
+  int64_t longest(int64_t begin) const noexcept;
   /// Values of a register, in the compute type.
   const void* reg(uint32_t number) const noexcept { return registers_[number]; }
   int compute() const noexcept { return compute_; }

@@ -93,7 +93,7 @@ Accumulator fold_range(const Reduction& r, Evaluator& evaluator, int64_t begin, 
   Accumulator total = start_of(r.op, r.floating);
   const FoldLoop loop = loops().fold[r.compute][r.op];
   while (begin < end) {
-    const int64_t n = std::min(kTile, end - begin);
+    const int64_t n = std::min(evaluator.longest(begin), end - begin);
     evaluator.evaluate(begin, n, nullptr);
     loop(&total, evaluator.reg(r.program->out[0]), n);
     begin += n;

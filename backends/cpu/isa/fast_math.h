@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // exp, log and their kin for float as straight code that the compiler
-// vectorises: computed in double by short series, so that the float result is
-// within one unit in the last place of the true value.
+// vectorises. Polynomials are near-minimax fits of ours, by weighted least
+// squares on Chebyshev points; what cancels near 0 is computed in double.
 #ifndef FERRY_CPU_ISA_FAST_MATH_H
 #define FERRY_CPU_ISA_FAST_MATH_H
 
@@ -89,40 +89,97 @@ FERRY_CPU_INLINE double log_wide(double d) {
   return select(d > 0.0, positive, select(d != d, d, below));
 }
 
-/// erfc(|x|) as t exp(-x^2 + P(t)), t = 1 / (1 + |x| / 2): the Chebyshev fit of
-/// Press et al., Numerical Recipes, relative error below 1.2e-7.
-FERRY_CPU_INLINE double erfc_positive(double x) {
-  const double t = 1.0 / (1.0 + 0.5 * x);
-  double p = 0.17087277;
-  p = p * t - 0.82215223;
-  p = p * t + 1.48851587;
-  p = p * t - 1.13520398;
-  p = p * t + 0.27886807;
-  p = p * t - 0.18628806;
-  p = p * t + 0.09678418;
-  p = p * t + 0.37409196;
-  p = p * t + 1.00002368;
-  p = p * t - 1.26551223;
-  return t * exp_wide(p - x * x);
+FERRY_CPU_INLINE float select(bool condition, float yes, float no) { return condition ? yes : no; }
+
+/// 2^n y in two steps, of which the second may overflow or lose bits.
+FERRY_CPU_INLINE float scaled(float y, int32_t n) {
+  const int32_t half = n >> 1;
+  const auto power = [](int32_t k) {
+    return std::bit_cast<float>(static_cast<uint32_t>(k + 127) << 23);
+  };
+  return y * power(half) * power(n - half);
 }
 
-/// erf(x) for |x| < 1: 2 / sqrt(pi) times the sum of (-1)^n x^(2n+1) / (n! (2n+1)).
-FERRY_CPU_INLINE double erf_series(double x) {
-  const double s = x * x;
-  double p = 1.0 / (479001600.0 * 25);
-  p = -1.0 / (39916800.0 * 23) + s * p;
-  p = 1.0 / (3628800.0 * 21) + s * p;
-  p = -1.0 / (362880.0 * 19) + s * p;
-  p = 1.0 / (40320.0 * 17) + s * p;
-  p = -1.0 / (5040.0 * 15) + s * p;
-  p = 1.0 / (720.0 * 13) + s * p;
-  p = -1.0 / (120.0 * 11) + s * p;
-  p = 1.0 / (24.0 * 9) + s * p;
-  p = -1.0 / (6.0 * 7) + s * p;
-  p = 1.0 / (2.0 * 5) + s * p;
-  p = -1.0 / 3 + s * p;
-  p = 1.0 + s * p;
-  return 1.12837916709551257390 * x * p;
+/// exp(a + b), where b is small beside a or less than a few: 2^n exp(r) with n
+/// the nearest integer of (a + b) / ln 2. Error below 1 ulp. The sum is in
+/// -104..89.
+FERRY_CPU_INLINE float exp_of_sum(float a, float b) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23
+  constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+  const float shifted = (a + b) * 1.44269504f + kRound;
+  const float n = shifted - kRound;
+  const float r = ((a - n * kLn2High) + b) - n * kLn2Low;
+  const float s = r * r;
+  const float p01 = 0.499999934f + 0.166665206f * r;
+  const float p23 = 0.0416683881f + 0.008368717f * r;
+  const float p = p01 + s * (p23 + s * 0.00138145973f);
+  const float y = (p * s + r) + 1.0f;
+  const uint32_t bits = std::bit_cast<uint32_t>(shifted) - 0x4b400000u;
+  return scaled(y, static_cast<int32_t>(bits));
+}
+
+FERRY_CPU_INLINE float exp_float(float a) {
+  const float low = select(a < -104.0f, -104.0f, a);
+  return exp_of_sum(select(low > 89.0f, 89.0f, low), 0.0f);
+}
+
+/// e ln 2 + log(1 + f), sqrt(1/2) < 1 + f <= sqrt(2); error below 1 ulp.
+FERRY_CPU_INLINE float log_float(float a) {
+  constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+  constexpr float kInfinity = __builtin_huge_valf();
+  const bool denormal = a < 1.17549435e-38f;
+  const auto bits = std::bit_cast<uint32_t>(select(denormal, a * 8388608.0f, a));
+  const float m1 = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f800000u);
+  const bool upper = m1 > 1.41421356f;
+  const auto exponent = static_cast<float>(static_cast<int32_t>(bits >> 23));
+  const float e = exponent - select(denormal, 150.0f, 127.0f) + select(upper, 1.0f, 0.0f);
+  const float f = select(upper, m1 * 0.5f, m1) - 1.0f;
+  const float s = f * f;
+  float p = 0.0674661891f;
+  p = p * f - 0.11675646f;
+  p = p * f + 0.11888169f;
+  p = p * f - 0.124055903f;
+  p = p * f + 0.142195516f;
+  p = p * f - 0.166679958f;
+  p = p * f + 0.200021187f;
+  p = p * f - 0.250000096f;
+  p = p * f + 0.333333126f;
+  const float rest = (p * f * s + e * kLn2Low) - 0.5f * s;
+  const float in_range = (rest + f) + e * kLn2High;
+  const float below = select(a == 0.0f, -kInfinity, __builtin_nanf(""));
+  const float positive = select(a == kInfinity, kInfinity, in_range);
+  return select(a > 0.0f, positive, select(a != a, a, below));
+}
+
+/// erfc(x) for x >= 0 as t exp(-x^2 + p(t)), t = 1 / (1 + x / 2), the form of
+/// Press et al., Numerical Recipes. The square is split into an exact part and
+/// a small rest, for exp multiplies their errors.
+FERRY_CPU_INLINE float erfc_positive(float size) {
+  const float x = select(size > 10.15f, 10.15f, size);
+  const float t = 1.0f / (1.0f + 0.5f * x);
+  const float high = std::bit_cast<float>(std::bit_cast<uint32_t>(x) & 0xfffff000u);
+  const float rest = (x - high) * (x + high);
+  const float s = t * t;
+  const float q = s * s;
+  const float p01 = -1.26545089f + 0.998683132f * t;
+  const float p23 = 0.386275734f + 0.0360536801f * t;
+  const float p45 = -0.0022436866f - 0.0748971932f * t;
+  const float p67 = -0.70149748f + 1.15987304f * t;
+  const float p89 = -0.681874876f + 0.145078589f * t;
+  const float p = (p01 + s * p23) + q * ((p45 + s * p67) + q * p89);
+  return t * exp_of_sum(-(high * high), p - rest);
+}
+
+/// erf(x) for |x| < 1.
+FERRY_CPU_INLINE float erf_series(float x) {
+  const float s = x * x;
+  float p = 7.85385924e-05f;
+  p = p * s - 0.000801019299f;
+  p = p * s + 0.00518832761f;
+  p = p * s - 0.0268538119f;
+  p = p * s + 0.112835851f;
+  p = p * s - 0.376126258f;
+  return x * (p * s + 1.12837917f);
 }
 
 // The float forms below would hide the others.
@@ -140,8 +197,8 @@ FERRY_CPU_OTHERS(erf)
 FERRY_CPU_OTHERS(erfc)
 #undef FERRY_CPU_OTHERS
 
-FERRY_CPU_INLINE float exp(float a) { return static_cast<float>(exp_wide(a)); }
-FERRY_CPU_INLINE float log(float a) { return static_cast<float>(log_wide(a)); }
+FERRY_CPU_INLINE float exp(float a) { return exp_float(a); }
+FERRY_CPU_INLINE float log(float a) { return log_float(a); }
 
 FERRY_CPU_INLINE float expm1(float a) {
   const double d = a;
@@ -167,27 +224,28 @@ FERRY_CPU_INLINE float log1p(float a) {
 }
 
 FERRY_CPU_INLINE float tanh(float a) {
-  const double d = a;
-  const double s = d * d;
-  const double small = d * (1.0 + s * (-1.0 / 3 + s * (2.0 / 15 - s * (17.0 / 315))));
-  const double wide = 1.0 - 2.0 / (exp_wide(2.0 * d) + 1.0);
-  const bool near = d > -0.02 && d < 0.02;
-  return static_cast<float>(select(near, small, wide));
+  const float s = a * a;
+  float p = -0.00570498217f;
+  p = p * s + 0.0206390825f;
+  p = p * s - 0.0537397134f;
+  p = p * s + 0.133314422f;
+  p = p * s - 0.333332819f;
+  const float small = a * (p * s + 1.0f);  // -0 stays -0
+  const float size = select(a < 0.0f, -a, a);
+  const float tail = 1.0f - 2.0f / (exp_float(2.0f * size) + 1.0f);
+  return select(size < 0.625f, small, select(a < 0.0f, -tail, tail));
 }
 
 FERRY_CPU_INLINE float erf(float a) {
-  const double d = a;
-  const double size = select(d < 0.0, -d, d);
-  const double tail = 1.0 - erfc_positive(size);
-  const double wide = select(d < 0.0, -tail, tail);
-  return static_cast<float>(select(size < 1.0, erf_series(d), wide));
+  const float size = select(a < 0.0f, -a, a);
+  const float tail = 1.0f - erfc_positive(size);
+  return select(size < 1.0f, erf_series(a), select(a < 0.0f, -tail, tail));
 }
 
 FERRY_CPU_INLINE float erfc(float a) {
-  const double d = a;
-  const double size = select(d < 0.0, -d, d);
-  const double upper = erfc_positive(size);
-  return static_cast<float>(select(d < 0.0, 2.0 - upper, upper));
+  const float size = select(a < 0.0f, -a, a);
+  const float upper = erfc_positive(size);
+  return select(a < 0.0f, 2.0f - upper, upper);
 }
 
 }  // namespace ferry::cpu::FERRY_CPU_ISA::words

@@ -4,14 +4,16 @@
 // conversions into and out of tiles.
 #include "isa/isa_text.h"
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 #include "ferry/sdk/convert.h"
 #include "isa/fast_math.h"
 #include "isa/fill_tables.h"
 
-#if defined(__F16C__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -69,6 +71,14 @@ void load_loop(void* tile_, const void* from_, int64_t stride, int64_t n) {
       }
     }
 #endif
+    if constexpr (std::is_same_v<S, sdk::BF16> && std::is_same_v<C, float>) {
+      static_assert(sizeof(S) == 2);
+      for (; i < n; ++i) {
+        uint16_t half;
+        std::memcpy(&half, from + i, sizeof half);
+        tile[i] = std::bit_cast<float>(static_cast<uint32_t>(half) << 16);
+      }
+    }
     for (; i < n; ++i) tile[i] = sdk::load_as<C>(from[i]);
   } else if (stride == 0) {
     const C value = sdk::load_as<C>(from[0]);
@@ -77,6 +87,26 @@ void load_loop(void* tile_, const void* from_, int64_t stride, int64_t n) {
     for (int64_t i = 0; i < n; ++i) tile[i] = sdk::load_as<C>(from[i * stride]);
   }
 }
+
+#if defined(__AVX2__)
+/// Eight floats as the upper halves of 32-bit lanes, rounded to nearest even;
+/// NaN stays NaN.
+inline __m256i round_to_bf16(const float* from) {
+  const __m256 value = _mm256_loadu_ps(from);
+  const __m256i bits = _mm256_castps_si256(value);
+  const __m256i even = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(bits, _mm256_add_epi32(even, _mm256_set1_epi32(0x7fff)));
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+  const __m256 is_nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
+  return _mm256_srli_epi32(_mm256_blendv_epi8(up, quiet, _mm256_castps_si256(is_nan)), 16);
+}
+
+inline void store_bf16(sdk::BF16* to, const float* from) {
+  const __m256i packed = _mm256_packus_epi32(round_to_bf16(from), round_to_bf16(from + 8));
+  // Packing works within halves of the register.
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, 0xd8));
+}
+#endif
 
 template <class S, class C>
 void store_loop(void* to_, int64_t stride, const void* tile_, int64_t n) {
@@ -91,6 +121,11 @@ void store_loop(void* to_, int64_t stride, const void* tile_, int64_t n) {
             _mm256_cvtps_ph(_mm256_loadu_ps(tile + i), _MM_FROUND_TO_NEAREST_INT);
         _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), halves);
       }
+    }
+#endif
+#if defined(__AVX2__)
+    if constexpr (std::is_same_v<S, sdk::BF16> && std::is_same_v<C, float>) {
+      for (; i + 16 <= n; i += 16) store_bf16(to + i, tile + i);
     }
 #endif
     FERRY_CPU_INDEPENDENT
