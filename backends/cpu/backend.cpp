@@ -17,6 +17,7 @@
 #include "pool.h"
 #include "processor.h"
 #include "reduce.h"
+#include "rows.h"
 
 namespace ferry::cpu {
 namespace {
@@ -107,8 +108,9 @@ class CpuBackend final : public hal::Backend {
     return {};
   }
   std::span<const hal::Kernel* const> kernels() override {
-    static const hal::Kernel* const list[] = {&map_kernel(),  &reduce_kernel(), &matmul_kernel(),
-                                              &conv_kernel(), &pool_kernel(),   &gather_kernel()};
+    static const hal::Kernel* const list[] = {
+        &map_kernel(),  &reduce_kernel(), &matmul_kernel(),  &conv_kernel(),
+        &pool_kernel(), &gather_kernel(), &softmax_kernel(), &layer_norm_kernel()};
     return list;
   }
 };

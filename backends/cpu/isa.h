@@ -62,6 +62,11 @@ using ColumnsLoop = void (*)(void* accumulators, const void* tile, int64_t n);
 /// Takes elements that beat `*best` (a value of the compute type), whose
 /// position is `*where` or -1 at the beginning; the tile begins at `first`.
 using ArgLoop = void (*)(void* best, int64_t* where, const void* tile, int64_t first, int64_t n);
+/// One row of softmax/1: n elements of f32 or f64 side by side; out may be x.
+using SoftmaxLoop = void (*)(void* out, const void* x, int64_t n, bool logarithm);
+/// One row of layer_norm/1; weight and bias may be null, out may be x.
+using LayerNormLoop = void (*)(void* out, const void* x, const void* weight, const void* bias,
+                               int64_t n, double eps, bool rms);
 struct Loops {
   const char* name;
   StepLoop step[kComputeCount][kScalarOps];
@@ -70,7 +75,9 @@ struct Loops {
   StoreLoop store[kDtypeCount][kComputeCount];
   FoldLoop fold[kComputeCount][kReduceCount];
   ColumnsLoop columns[kComputeCount][kReduceCount];
-  ArgLoop arg[kComputeCount][2];  // ARGMAX, ARGMIN
+  ArgLoop arg[kComputeCount][2];            // ARGMAX, ARGMIN
+  SoftmaxLoop softmax[kComputeCount];       // null for integers
+  LayerNormLoop layer_norm[kComputeCount];  // null for integers
 };
 
 /// The table for this processor. FERRY_CPU_ISA (baseline, avx2, avx512) chooses

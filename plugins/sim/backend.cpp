@@ -54,8 +54,9 @@ class SimBackend final : public hal::Backend {
   std::span<const hal::Kernel* const> kernels() override {
     static const auto& list = *new std::vector<const hal::Kernel*>([] {
       std::vector<const hal::Kernel*> offered;
-      for (const hal::Kernel* kernel : {&map_kernel(), &reduce_kernel(), &matmul_kernel(),
-                                        &conv_kernel(), &pool_kernel(), &gather_kernel()}) {
+      for (const hal::Kernel* kernel :
+           {&map_kernel(), &reduce_kernel(), &matmul_kernel(), &conv_kernel(), &pool_kernel(),
+            &gather_kernel(), &softmax_kernel(), &layer_norm_kernel()}) {
         const std::string family = kernel->traits().family;
         const std::string word = family.substr(0, family.find('/')) + ",";
         const std::string& wanted = options().families;

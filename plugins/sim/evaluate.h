@@ -76,6 +76,17 @@ std::vector<C> gather_all(const View& view) {
   return out;
 }
 
+/// Stores values in row-major order.
+template <class C>
+void store_all(const View& view, const std::vector<C>& values) {
+  const Elements<C> to(view);
+  Index index(view.tensor);
+  for (const C value : values) {
+    to.set(index.offset_in(view.tensor), value);
+    index.advance();
+  }
+}
+
 /// Whether every step of the program is known here.
 bool is_known(const ferry_program& program);
 

@@ -105,6 +105,8 @@ const hal::Kernel& matmul_kernel();
 const hal::Kernel& conv_kernel();
 const hal::Kernel& pool_kernel();
 const hal::Kernel& gather_kernel();
+const hal::Kernel& softmax_kernel();
+const hal::Kernel& layer_norm_kernel();
 
 }  // namespace ferry::sim
 

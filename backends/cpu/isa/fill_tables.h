@@ -10,9 +10,11 @@
   namespace ferry::cpu::name {            \
   void fill_map_loops(Loops& loops);      \
   void fill_reduce_loops(Loops& loops);   \
+  void fill_row_loops(Loops& loops);      \
   inline void fill_tables(Loops& loops) { \
     fill_map_loops(loops);                \
     fill_reduce_loops(loops);             \
+    fill_row_loops(loops);                \
   }                                       \
   }
 FERRY_CPU_DECLARE_ISA(baseline)

@@ -10,10 +10,7 @@
 #include "ferry/abi/kernel.h"
 #include "ferry/sdk/scalar_math.h"
 #include "isa/fill_tables.h"
-
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
+#include "isa/float_sums.h"
 
 namespace ferry::cpu::FERRY_CPU_ISA {
 namespace {
@@ -59,31 +56,6 @@ struct All {
   }
 };
 
-using Doubles [[gnu::vector_size(32)]] = double;
-
-inline void add_four(Doubles& sum, const float* from) {
-#if defined(__AVX2__)
-  sum += _mm256_cvtps_pd(_mm_loadu_ps(from));
-#else
-  sum += Doubles{from[0], from[1], from[2], from[3]};
-#endif
-}
-
-/// The sum of n floats, n a multiple of 32, in eight vectors of doubles.
-inline double sum_of_floats(const float* values, int64_t n) {
-  constexpr int kVectors = 8;
-  Doubles sums[kVectors] = {};
-  for (int64_t i = 0; i < n; i += 4 * kVectors) {
-    for (int v = 0; v < kVectors; ++v) {
-      add_four(sums[v], values + i + 4 * v);
-    }
-  }
-  for (int width = kVectors / 2; width > 0; width /= 2) {
-    for (int v = 0; v < width; ++v) sums[v] += sums[v + width];
-  }
-  return (sums[0][0] + sums[0][2]) + (sums[0][1] + sums[0][3]);
-}
-
 /// Several accumulators side by side, joined at the end in a fixed order: the
 /// compiler keeps them in registers, and a long sum is a sum of sums.
 template <class Op, class T>
@@ -95,7 +67,7 @@ void fold_loop(void* accumulator, const void* tile_, int64_t n) {
   int64_t i = 0;
   if constexpr (std::is_same_v<Op, Sum> && std::is_same_v<T, float>) {
     i = n / 32 * 32;
-    if (i > 0) total += sum_of_floats(tile, i);
+    if (i > 0) total += sum_of(tile, i, [](Doubles&) {});
   } else if (n >= kLanes) {
     A lanes[kLanes];
     for (int64_t k = 0; k < kLanes; ++k) lanes[k] = static_cast<A>(tile[k]);

@@ -10,6 +10,7 @@
 #include "ferry/error.h"
 #include "ferry/ops.h"
 #include "nn/repr.h"
+#include "ops/norm_rows.h"
 
 namespace ferry::nn {
 namespace {
@@ -99,6 +100,10 @@ Tensor LayerNorm::forward(const Tensor& x) const {
                                                    to_string(shape_), to_string(sizes)));
   }
   require_floating(x, "LayerNorm");
+  if (Tensor out = empty_like(x);
+      ops::try_layer_norm(out, x, weight, bias, shape_.size(), options_.eps, false)) {
+    return out;
+  }
   Shape dims;
   for (size_t d = 0; d < shape_.size(); ++d) dims.push_back(-1 - static_cast<int64_t>(d));
   const Tensor wide = widened(x);

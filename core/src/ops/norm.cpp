@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // batch_norm, softmax and log_softmax, made of maps and reductions.
+#include <array>
 #include <string>
 
 #include "ferry/error.h"
 #include "ferry/ops.h"
+#include "ops/dispatch.h"
 #include "ops/map_builder.h"
+#include "ops/norm_rows.h"
 #include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
@@ -42,6 +45,11 @@ Tensor softmax_of(const char* where, const Tensor& x, int64_t d, bool logarithm)
   runtime::DeviceState& device = *impl.storage->device;
   Tensor out = detail::make_empty(device, impl.dtype, impl.shape(), where);
   if (impl.numel == 0) return out;
+  const ferry_softmax_attr attr{sizeof attr, static_cast<uint32_t>(dims[0]), logarithm ? 1u : 0u,
+                                0};
+  if (ops::try_launch(device, {where, ops::Family::kSoftmax, {&x, 1}, {&out, 1}, &attr})) {
+    return out;
+  }
   const DType wide = ops::compute_type(impl.dtype);
   const Tensor largest = amax(x, ShapeRef(dims), true);
   const Tensor powers = shifted_exp(x, largest, wide, where);
@@ -62,6 +70,28 @@ Tensor softmax_of(const char* where, const Tensor& x, int64_t d, bool logarithm)
 }
 
 }  // namespace
+
+bool ops::try_layer_norm(const Tensor& out, const Tensor& x, const Tensor& weight,
+                         const Tensor& bias, size_t dims, double eps, bool rms) {
+  std::array<Tensor, 3> in = {x};
+  size_t n = 1;
+  ferry_layer_norm_attr attr{sizeof attr, static_cast<uint32_t>(dims), 0, 0, eps};
+  if (rms) attr.flags |= FERRY_LAYER_NORM_RMS;
+  const auto add = [&](const Tensor& t, uint32_t flag) {
+    if (!t.defined()) return;
+    in[n++] = t;
+    attr.flags |= flag;
+  };
+  add(weight, FERRY_LAYER_NORM_WEIGHT);
+  add(bias, FERRY_LAYER_NORM_BIAS);
+  runtime::DeviceState& device = *x.impl()->storage->device;
+  for (const Tensor& t : in) {
+    if (!t.defined()) continue;
+    if (t.dtype() != x.dtype() || t.impl()->storage->device != &device) return false;
+  }
+  if (x.impl()->numel == 0) return false;
+  return try_launch(device, {"layer_norm", Family::kLayerNorm, {in.data(), n}, {&out, 1}, &attr});
+}
 
 Tensor batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var,
                   const Tensor& weight, const Tensor& bias, double eps) {

@@ -19,9 +19,9 @@
 namespace ferry::runtime {
 namespace {
 
-constexpr const char* kFamilyNames[kFamilyCount] = {FERRY_FAMILY_MAP,    FERRY_FAMILY_REDUCE,
-                                                    FERRY_FAMILY_MATMUL, FERRY_FAMILY_CONV,
-                                                    FERRY_FAMILY_POOL,   FERRY_FAMILY_GATHER};
+constexpr const char* kFamilyNames[kFamilyCount] = {
+    FERRY_FAMILY_MAP,  FERRY_FAMILY_REDUCE, FERRY_FAMILY_MATMUL,  FERRY_FAMILY_CONV,
+    FERRY_FAMILY_POOL, FERRY_FAMILY_GATHER, FERRY_FAMILY_SOFTMAX, FERRY_FAMILY_LAYER_NORM};
 
 constexpr int kMaxBackends = 64;
 constexpr int kMaxDevices = 64;

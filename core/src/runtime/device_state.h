@@ -23,8 +23,8 @@
 namespace ferry::runtime {
 
 /// The kernel families that the core's ops are made of.
-enum class Family : uint8_t { kMap, kReduce, kMatmul, kConv, kPool, kGather };
-inline constexpr int kFamilyCount = 6;
+enum class Family : uint8_t { kMap, kReduce, kMatmul, kConv, kPool, kGather, kSoftmax, kLayerNorm };
+inline constexpr int kFamilyCount = 8;
 const char* family_name(Family family) noexcept;
 
 /// Made when a device is first used, never destroyed: at exit its driver may be

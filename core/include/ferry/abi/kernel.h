@@ -134,6 +134,36 @@ typedef struct ferry_gather_attr {
   uint32_t reserved;
 } ferry_gather_attr;
 
+/* softmax/1: out[0] = exp(x - m) / sum of exp(x - m) along dimension `axis`, m
+ * being the largest x; with `logarithm` not 0 the logarithm of that. in[0] = x;
+ * one shape and floating dtype; f16 and bf16 compute in f32. */
+#define FERRY_FAMILY_SOFTMAX "softmax/1"
+typedef struct ferry_softmax_attr {
+  uint32_t size;
+  uint32_t axis;
+  uint32_t logarithm;
+  uint32_t reserved;
+} ferry_softmax_attr;
+
+/* layer_norm/1: over the last `dims` dimensions of in[0] = x: (x - mean) /
+ * sqrt(variance + eps), the variance being that of all elements; with
+ * FERRY_LAYER_NORM_RMS x / sqrt(mean of squares + eps). Then times in[1] where
+ * there is a weight, plus the next input where there is a bias; both have the
+ * shape of those dimensions. One floating dtype; f16 and bf16 compute in f32. */
+#define FERRY_FAMILY_LAYER_NORM "layer_norm/1"
+enum {
+  FERRY_LAYER_NORM_WEIGHT = 1u << 0,
+  FERRY_LAYER_NORM_BIAS = 1u << 1,
+  FERRY_LAYER_NORM_RMS = 1u << 2
+};
+typedef struct ferry_layer_norm_attr {
+  uint32_t size;
+  uint32_t dims;
+  uint32_t flags; /* FERRY_LAYER_NORM_ */
+  uint32_t reserved;
+  double eps;
+} ferry_layer_norm_attr;
+
 #ifdef __cplusplus
 }
 #endif
