@@ -9,7 +9,7 @@
 
 namespace ferry::reference {
 
-enum class Rule { NONE, SAME, FLOAT, BOOL, WHERE };
+enum class Rule { NONE, SAME, FLOAT, BOOL, INT, WHERE };
 
 /// A line of abi/scalar_ops.def. Operands beyond `arity` are ignored.
 struct ScalarOp {

@@ -20,8 +20,17 @@ TEST_P(Errors, ShapesThatDoNotBroadcast) {
   EXPECT_NE(text.find("[2, 3] and [4]"), std::string::npos) << text;
 }
 
+TEST_P(Errors, OpsOnBitsRefuseFloatingDtypes) {
+  for (const DType dtype : {kF16, kF32, kF64}) {
+    const Tensor x = ones({2}, TensorOptions(dtype, device()));
+    const std::string text = error_of([&] { (void)(x & x); });
+    EXPECT_NE(text.find("[bitwise_and]"), std::string::npos) << text;
+    EXPECT_NE(text.find(name(dtype)), std::string::npos) << text;
+  }
+}
+
 TEST_P(Errors, EveryTwoOperandOpNamesItselfAndTheShapes) {
-  const TensorOptions on(device());
+  const TensorOptions on(kI32, device());
   for (const reference::ScalarOp& op : scalar_functions(2)) {
     const std::string text = error_of([&] {
       (void)apply(op, {ones({2, 3}, on), ones({5, 1, 2}, on)});

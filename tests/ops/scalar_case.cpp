@@ -29,9 +29,10 @@ bool has_free_zeros(const ScalarOp& op) {
 
 }  // namespace
 
-std::vector<ScalarOp> scalar_functions(int arity) {
+std::vector<ScalarOp> scalar_functions(int arity, std::optional<DType> dtype) {
   std::vector<ScalarOp> out;
   for (const ScalarOp& op : reference::scalar_ops()) {
+    if (dtype && is_refused(op, *dtype)) continue;
     if (op.rule != Rule::NONE && (arity == 0 || op.arity == arity)) out.push_back(op);
   }
   return out;
@@ -42,7 +43,12 @@ Tensor apply(const ScalarOp& op, std::vector<detail::Operand> operands) {
   return detail::elementwise(op.code, operands);
 }
 
-bool is_refused_for_bool(const ScalarOp& op) {
+bool is_refused(const ScalarOp& op, DType dtype) {
+  if (op.rule == Rule::INT && is_floating_point(dtype)) return true;
+  if (dtype != kBool) return false;
+  if (op.code == FERRY_OP_BITWISE_LEFT_SHIFT || op.code == FERRY_OP_BITWISE_RIGHT_SHIFT) {
+    return true;
+  }
   return op.rule == Rule::SAME && op.code != FERRY_OP_ADD && op.code != FERRY_OP_MUL &&
          op.code != FERRY_OP_MAXIMUM && op.code != FERRY_OP_MINIMUM;
 }
@@ -92,7 +98,8 @@ void ScalarCase::check(const Tensor& got, const Shape& shape, const Array& a, co
   const Array values = array_of(got);
   const auto in = [&](double v) { return stored(compute_, v); };
   for (int64_t i = 0; i < static_cast<int64_t>(values.data.size()); ++i) {
-    const double exact = op_.judge(in(a.at(i)), in(b.at(i)), in(c.at(i)));
+    double exact = op_.judge(in(a.at(i)), in(b.at(i)), in(c.at(i)));
+    if (op_.code == FERRY_OP_BITWISE_NOT && dtype_ == kBool) exact = 1 - in(a.at(i));
     const auto result = is_right(values.at(i), exact);
     ASSERT_TRUE(result) << "operands of " << name(dtype_) << " at " << i << " of "
                         << to_string(shape) << ": " << a.at(i) << ", " << b.at(i) << ", "

@@ -4,6 +4,7 @@
 #ifndef FERRY_TESTS_OPS_SCALAR_CASE_H
 #define FERRY_TESTS_OPS_SCALAR_CASE_H
 
+#include <optional>
 #include <vector>
 
 #include "common.h"
@@ -11,14 +12,15 @@
 
 namespace ferry::test {
 
-/// The ops that are functions of their own, with `arity` operands; 0: of any.
-std::vector<reference::ScalarOp> scalar_functions(int arity = 0);
+/// The ops that are functions of their own, with `arity` operands (0: of any),
+/// without those that refuse operands of `dtype`.
+std::vector<reference::ScalarOp> scalar_functions(int arity = 0, std::optional<DType> dtype = {});
 
 /// The op on the first operands that it has.
 Tensor apply(const reference::ScalarOp& op, std::vector<detail::Operand> operands);
 
-/// Whether InvalidArgument is the answer for bool operands.
-bool is_refused_for_bool(const reference::ScalarOp& op);
+/// Whether InvalidArgument is the answer for operands of `dtype`.
+bool is_refused(const reference::ScalarOp& op, DType dtype);
 
 /// The dtype of the first operand: the condition of a WHERE is bool.
 DType first_dtype(const reference::ScalarOp& op, DType dtype);

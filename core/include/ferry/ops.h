@@ -58,6 +58,7 @@ FERRY_API Tensor elementwise(uint16_t code, std::span<const Operand> operands);
 #define FERRY_OPS_RULE_SAME(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
 #define FERRY_OPS_RULE_FLOAT(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
 #define FERRY_OPS_RULE_BOOL(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
+#define FERRY_OPS_RULE_INT(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
 #define FERRY_OPS_RULE_WHERE(arity, name, code) FERRY_OPS_ARITY_##arity(name, code)
 #define FERRY_SCALAR_OP(code, upper, name, arity, rule, formula, judge, ulp) \
   FERRY_OPS_RULE_##rule(arity, name, code)
@@ -67,6 +68,7 @@ FERRY_API Tensor elementwise(uint16_t code, std::span<const Operand> operands);
 #undef FERRY_OPS_RULE_SAME
 #undef FERRY_OPS_RULE_FLOAT
 #undef FERRY_OPS_RULE_BOOL
+#undef FERRY_OPS_RULE_INT
 #undef FERRY_OPS_RULE_WHERE
 #undef FERRY_OPS_ARITY_0
 #undef FERRY_OPS_ARITY_1
@@ -87,8 +89,14 @@ FERRY_OPS_OPERATOR(<, lt)
 FERRY_OPS_OPERATOR(<=, le)
 FERRY_OPS_OPERATOR(>, gt)
 FERRY_OPS_OPERATOR(>=, ge)
+FERRY_OPS_OPERATOR(&, bitwise_and)
+FERRY_OPS_OPERATOR(|, bitwise_or)
+FERRY_OPS_OPERATOR(^, bitwise_xor)
+FERRY_OPS_OPERATOR(%, remainder)
 #undef FERRY_OPS_OPERATOR
 inline Tensor operator-(const Tensor& a) { return neg(a); }
+/// Of bool tensors the logical not.
+inline Tensor operator~(const Tensor& a) { return bitwise_not(a); }
 
 // ---- Reductions: over `dims` (all when empty), negative counts from the end --
 /// Integers and bool sum in int64; halves and f32 accumulate wider than f32 or

@@ -15,7 +15,7 @@
 namespace ferry::detail {
 namespace {
 
-enum class Rule : uint8_t { NONE, SAME, FLOAT, BOOL, WHERE };
+enum class Rule : uint8_t { NONE, SAME, FLOAT, BOOL, INT, WHERE };
 struct OpInfo {
   const char* name;
   Rule rule;
@@ -120,9 +120,17 @@ DType result_type(const OpInfo& op, DType common) {
   }
 }
 
-/// What PyTorch refuses for bool, too: the result would not be what is meant.
-void refuse_bool(const OpInfo& op, uint16_t code, DType common) {
-  if (common != kBool || op.rule != Rule::SAME) return;
+/// What PyTorch refuses, too: the result would not be what is meant.
+void refuse_dtype(const OpInfo& op, uint16_t code, DType common) {
+  if (op.rule == Rule::INT && is_floating_point(common)) {
+    throw InvalidArgument(op.name, "defined for integers and bool, not for " +
+                                       std::string(name(common)) + "; convert with to()");
+  }
+  if (common != kBool) return;
+  if (code == FERRY_OP_BITWISE_LEFT_SHIFT || code == FERRY_OP_BITWISE_RIGHT_SHIFT) {
+    throw InvalidArgument(op.name, "not defined for bool; convert with to()");
+  }
+  if (op.rule != Rule::SAME) return;
   if (code == FERRY_OP_SUB || code == FERRY_OP_NEG) {
     throw InvalidArgument(op.name, "bool tensors have no subtraction; use ne or logical_not");
   }
@@ -201,7 +209,9 @@ Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
     }
   }
   const DType common = promotion.result();
-  refuse_bool(op, code, common);
+  refuse_dtype(op, code, common);
+  // Of the one bit that a bool has.
+  if (common == kBool && code == FERRY_OP_BITWISE_NOT) code = FERRY_OP_LOGICAL_NOT;
   const DType dtype = result_type(op, common);
   const DType compute = ops::compute_type(op.rule == Rule::FLOAT ? dtype : common);
 
