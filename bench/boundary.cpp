@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Group "boundary": a kernel launch through the C tables of a plugin, both ways
-// of wrapping included, beside a direct C++ virtual call.
+// Groups "boundary" and "start": a kernel launch through the C tables of a plugin, both ways
+// of wrapping included, beside a direct C++ virtual call; and a whole process.
 #include <dlfcn.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 #include <stdexcept>
@@ -34,7 +37,28 @@ hal::Backend& imported() {
   return **backend;
 }
 
+/// Runs `program` without arguments n times, one after the other.
+Candidate process(const std::string& name, const char* program) {
+  return {name, [program](int64_t n) {
+            for (int64_t i = 0; i < n; ++i) {
+              char* const arguments[] = {const_cast<char*>(program), nullptr};
+              pid_t child = 0;
+              int status = 0;
+              if (posix_spawn(&child, program, nullptr, nullptr, arguments, environ) != 0 ||
+                  waitpid(child, &status, 0) != child || status != 0) {
+                throw std::runtime_error(std::string(program) + " does not run");
+              }
+            }
+          }};
+}
+
 }  // namespace
+
+void bench_start() {
+  group("Start: scan, load the CPU plugin, add two small tensors, exit");
+  compare("whole process", {process("ferry", FERRY_BENCH_START), process("true", "/bin/true")},
+          at_most_ns(20e6));
+}
 
 void bench_boundary() {
   group("Boundary: one kernel launch");

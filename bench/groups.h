@@ -13,6 +13,7 @@
 namespace ferry::bench {
 
 void bench_boundary();
+void bench_start();
 void bench_memory();
 void bench_staging();
 void bench_module();

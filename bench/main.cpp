@@ -26,6 +26,7 @@ struct Group {
 
 const Group kGroups[] = {
     {"boundary", ferry::bench::bench_boundary, {}},
+    {"start", ferry::bench::bench_start, {}},
     {"memory", ferry::bench::bench_memory, {{"FERRY_SIM_MEMORY", "2G"}}},
     {"staging",
      ferry::bench::bench_staging,
