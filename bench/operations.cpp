@@ -76,6 +76,22 @@ void bench_elementwise() {
   }
 }
 
+void bench_fusion() {
+  group("Operations: five element-wise steps on 16M floats");
+  const int64_t n = int64_t{16} << 20;
+  const Tensor a = ones({n});
+  const Tensor b = ones({n});
+  const auto body = [](const auto& x, const auto& y) { return relu((x * y + x - y) * 0.5); };
+  const auto fused = fuse<2>(body);
+  std::vector<Candidate> all = {ferry_candidate([&] { return fused(a, b); }),
+                                ferry_candidate([&] { return body(a, b); })};
+  all[0].name = "fused";
+  all[1].name = "one by one";
+  for (Candidate& c : torch_candidates("chain", n)) all.push_back(std::move(c));
+  compare("relu((a * b + a - b) * 0.5)", std::move(all), at_most_times(0.5),
+          3.0 * 4 * static_cast<double>(n));
+}
+
 void bench_rows() {
   group("Operations: rows, products");
   const Tensor x = ones({4096, 1024});
@@ -101,6 +117,7 @@ void bench_rows() {
 void bench_operations() {
   bench_small();
   bench_elementwise();
+  bench_fusion();
   bench_rows();
 }
 

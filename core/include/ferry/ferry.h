@@ -7,6 +7,7 @@
 #include "ferry/device.h"
 #include "ferry/dtype.h"
 #include "ferry/error.h"
+#include "ferry/fuse.h"
 #include "ferry/io/load.h"
 #include "ferry/io/map_location.h"
 #include "ferry/io/value.h"

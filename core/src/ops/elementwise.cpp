@@ -11,72 +11,14 @@
 #include "ferry/ops.h"
 #include "ops/dispatch.h"
 #include "ops/map_builder.h"
+#include "ops/op_rules.h"
 
 namespace ferry::detail {
 namespace {
 
-enum class Rule : uint8_t { NONE, SAME, FLOAT, BOOL, INT, WHERE };
-struct OpInfo {
-  const char* name;
-  Rule rule;
-};
-
-constexpr OpInfo kOps[] = {
-#define FERRY_SCALAR_OP(code, upper, name, arity, rule, formula, judge, ulp) {#name, Rule::rule},
-#include "ferry/abi/scalar_ops.def"
-#undef FERRY_SCALAR_OP
-};
-
-// The list's codes are its positions.
-#define FERRY_SCALAR_OP(code, upper, name, arity, rule, formula, judge, ulp) code,
-constexpr int kCodes[] = {
-#include "ferry/abi/scalar_ops.def"
-};
-#undef FERRY_SCALAR_OP
-consteval bool codes_are_positions() {
-  for (int i = 0; i < static_cast<int>(std::size(kCodes)); ++i) {
-    if (kCodes[i] != i) return false;
-  }
-  return true;
-}
-static_assert(codes_are_positions(), "scalar_ops.def: codes must count up from 0");
-
-/// PyTorch's promotion: tensors with dimensions decide within their kind;
-/// 0-dim tensors, then numbers, only raise the kind.
-class Promotion {
- public:
-  void add_tensor(DType dtype, bool zero_dim) { fold(zero_dim ? zero_ : dims_, dtype); }
-  void add_number(DType kind) {
-    fold(number_, kind == kF64 ? kF32 : kind);  // numbers default to f32
-  }
-  DType result() const {
-    DType out = kBool;
-    bool any = false;
-    for (const Slot& slot : {dims_, zero_, number_}) {
-      if (!slot.used) continue;
-      if (!any) {
-        out = slot.dtype;
-      } else if (kind(slot.dtype) > kind(out)) {
-        out = slot.dtype;
-      }
-      any = true;
-    }
-    return out;
-  }
-
- private:
-  struct Slot {
-    DType dtype = kBool;
-    bool used = false;
-  };
-  static void fold(Slot& slot, DType dtype) {
-    slot.dtype = slot.used ? promote_types(slot.dtype, dtype) : dtype;
-    slot.used = true;
-  }
-  static int kind(DType d) { return is_floating_point(d) ? 2 : d == kBool ? 0 : 1; }
-
-  Slot dims_, zero_, number_;
-};
+using ops::OpInfo;
+using ops::Promotion;
+using ops::Rule;
 
 [[noreturn]] void throw_devices(const char* op, std::span<const Operand> operands) {
   std::string text = "operands are on different devices:";
@@ -107,37 +49,6 @@ runtime::DeviceState& device_of(const char* op, std::span<const Operand> operand
   if (device != nullptr) return *device;
   if (first != nullptr) return *first;
   throw InvalidArgument(op, "no operand is a tensor");
-}
-
-DType result_type(const OpInfo& op, DType common) {
-  switch (op.rule) {
-    case Rule::BOOL:
-      return kBool;
-    case Rule::FLOAT:
-      return is_floating_point(common) ? common : kF32;
-    default:
-      return common;
-  }
-}
-
-/// What PyTorch refuses, too: the result would not be what is meant.
-void refuse_dtype(const OpInfo& op, uint16_t code, DType common) {
-  if (op.rule == Rule::INT && is_floating_point(common)) {
-    throw InvalidArgument(op.name, "defined for integers and bool, not for " +
-                                       std::string(name(common)) + "; convert with to()");
-  }
-  if (common != kBool) return;
-  if (code == FERRY_OP_BITWISE_LEFT_SHIFT || code == FERRY_OP_BITWISE_RIGHT_SHIFT) {
-    throw InvalidArgument(op.name, "not defined for bool; convert with to()");
-  }
-  if (op.rule != Rule::SAME) return;
-  if (code == FERRY_OP_SUB || code == FERRY_OP_NEG) {
-    throw InvalidArgument(op.name, "bool tensors have no subtraction; use ne or logical_not");
-  }
-  if (code != FERRY_OP_ADD && code != FERRY_OP_MUL && code != FERRY_OP_MAXIMUM &&
-      code != FERRY_OP_MINIMUM) {
-    throw InvalidArgument(op.name, "not defined for bool; convert with to()");
-  }
 }
 
 bool all_on(const runtime::DeviceState& device, std::span<const Operand> operands) {
@@ -182,14 +93,15 @@ void launch_alone(uint16_t code, runtime::DeviceState& device, DType compute,
                                  nullptr,
                                  &insn,
                                  &n_in};
-  ops::launch(device,
-              {kOps[code].name, ops::Family::kMap, in.tensors(), {&out, 1}, nullptr, &program});
+  ops::launch(
+      device,
+      {ops::op_info(code).name, ops::Family::kMap, in.tensors(), {&out, 1}, nullptr, &program});
 }
 
 }  // namespace
 
 Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
-  const OpInfo& op = kOps[code];
+  const OpInfo& op = ops::op_info(code);
   runtime::DeviceState& device = device_of(op.name, operands);
   Promotion promotion;
   std::array<ShapeRef, 3> shapes;
@@ -209,10 +121,10 @@ Tensor elementwise(uint16_t code, std::span<const Operand> operands) {
     }
   }
   const DType common = promotion.result();
-  refuse_dtype(op, code, common);
+  ops::refuse_dtype(code, common);
   // Of the one bit that a bool has.
   if (common == kBool && code == FERRY_OP_BITWISE_NOT) code = FERRY_OP_LOGICAL_NOT;
-  const DType dtype = result_type(op, common);
+  const DType dtype = ops::result_type(op, common);
   const DType compute = ops::compute_type(op.rule == Rule::FLOAT ? dtype : common);
 
   // Most calls have operands of one shape: no list of sizes is made for them.

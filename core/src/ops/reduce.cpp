@@ -5,11 +5,13 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "ferry/error.h"
 #include "ferry/ops.h"
 #include "ops/dispatch.h"
 #include "ops/map_builder.h"
+#include "ops/reduce_program.h"
 #include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
@@ -47,11 +49,13 @@ Plan plan_of(const TensorImpl& impl, ShapeRef dims, const char* where) {
   return plan;
 }
 
-/// The reduction of `x` into a fresh tensor of `dtype`; `nothing` is the
-/// result over an empty dimension, if there is one.
-Tensor reduce(const char* where, ferry_reduce_op op, const Tensor& x, const Plan& plan, DType dtype,
-              bool keepdim, std::optional<Scalar> nothing) {
-  const TensorImpl& impl = *x.impl();
+/// The reduction of in[0], or of a program over all of `in`, which have one
+/// shape, into a fresh tensor of `dtype`; `nothing` is the result over an empty
+/// dimension, if there is one.
+Tensor reduce(const char* where, ferry_reduce_op op, std::span<const Tensor> in, const Plan& plan,
+              DType dtype, bool keepdim, std::optional<Scalar> nothing,
+              const ferry_program* program = nullptr) {
+  const TensorImpl& impl = *in[0].impl();
   Tensor out = detail::make_empty(*impl.storage->device, dtype, plan.kept, where);
   if (plan.of_nothing && !nothing && out.numel() > 0) {
     throw InvalidArgument(where, "a dimension of shape " + to_string(impl.shape()) +
@@ -62,40 +66,67 @@ Tensor reduce(const char* where, ferry_reduce_op op, const Tensor& x, const Plan
   } else if (out.numel() > 0) {
     // The kernels know no 0-dim tensors to reduce: one of one element is the same.
     const bool zero_dim = impl.ndim == 0;
-    const Tensor in = zero_dim ? x.view({1}) : x;
+    std::vector<Tensor> views;
+    for (size_t i = 0; zero_dim && i < in.size(); ++i) views.push_back(in[i].view({1}));
+    if (zero_dim) in = views;
     const Tensor to = zero_dim ? out.view({1}) : out;
     const ferry_reduce_attr attr = {sizeof(ferry_reduce_attr), static_cast<uint32_t>(op),
                                     zero_dim ? 1u : plan.axes, 0};
-    ops::launch(*impl.storage->device, {where, ops::Family::kReduce, {&in, 1}, {&to, 1}, &attr});
+    ops::launch(*impl.storage->device, {where, ops::Family::kReduce, in, {&to, 1}, &attr, program});
   }
   return keepdim ? out : out.view(plan.dropped);
 }
 
 DType sum_type(DType dtype) { return is_floating_point(dtype) ? dtype : kI64; }
 
+/// The result over nothing, where there is one.
+std::optional<Scalar> of_nothing(ferry_reduce_op op) {
+  switch (op) {
+    case FERRY_REDUCE_SUM:
+      return 0;
+    case FERRY_REDUCE_PROD:
+      return 1;
+    case FERRY_REDUCE_ANY:
+      return false;
+    case FERRY_REDUCE_ALL:
+      return true;
+    default:
+      return {};
+  }
+}
+
 Tensor arg_reduce(const char* where, ferry_reduce_op op, const Tensor& x,
                   std::optional<int64_t> dim, bool keepdim) {
   const TensorImpl& impl = impl_of(x, where);
   if (dim) {
     const int64_t dims[] = {*dim};
-    return reduce(where, op, x, plan_of(impl, dims, where), kI64, keepdim, {});
+    return reduce(where, op, {&x, 1}, plan_of(impl, dims, where), kI64, keepdim, {});
   }
   const Tensor flat = x.reshape({impl.numel});
   const int64_t dims[] = {0};
-  Tensor out = reduce(where, op, flat, plan_of(*flat.impl(), dims, where), kI64, false, {});
+  Tensor out = reduce(where, op, {&flat, 1}, plan_of(*flat.impl(), dims, where), kI64, false, {});
   return keepdim ? out.view(Shape(impl.ndim, 1)) : out;
 }
 
 }  // namespace
 
+Tensor ops::reduce_program(const char* where, ferry_reduce_op op, std::span<const Tensor> in,
+                           const ferry_program& program, DType dtype, ShapeRef dims, bool keepdim) {
+  const Plan plan = plan_of(*in[0].impl(), dims, where);
+  const bool adds = op == FERRY_REDUCE_SUM || op == FERRY_REDUCE_PROD;
+  const bool tests = op == FERRY_REDUCE_ANY || op == FERRY_REDUCE_ALL;
+  const DType result = tests ? kBool : adds ? sum_type(dtype) : dtype;
+  return reduce(where, op, in, plan, result, keepdim, of_nothing(op), &program);
+}
+
 Tensor sum(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "sum"), dims, "sum");
-  return reduce("sum", FERRY_REDUCE_SUM, x, plan, sum_type(x.dtype()), keepdim, 0);
+  return reduce("sum", FERRY_REDUCE_SUM, {&x, 1}, plan, sum_type(x.dtype()), keepdim, 0);
 }
 
 Tensor prod(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "prod"), dims, "prod");
-  return reduce("prod", FERRY_REDUCE_PROD, x, plan, sum_type(x.dtype()), keepdim, 1);
+  return reduce("prod", FERRY_REDUCE_PROD, {&x, 1}, plan, sum_type(x.dtype()), keepdim, 1);
 }
 
 Tensor mean(const Tensor& x, Sizes dims, bool keepdim) {
@@ -111,7 +142,7 @@ Tensor mean(const Tensor& x, Sizes dims, bool keepdim) {
   }
   // Halves are summed into f32, so that the sum cannot overflow before the division.
   const DType wide = ops::compute_type(impl.dtype);
-  const Tensor total = reduce("mean", FERRY_REDUCE_SUM, x, plan, wide, keepdim, 0);
+  const Tensor total = reduce("mean", FERRY_REDUCE_SUM, {&x, 1}, plan, wide, keepdim, 0);
   Tensor out = detail::make_empty(*impl.storage->device, impl.dtype, total.impl()->shape(), "mean");
   ops::MapBuilder program(wide);
   const ops::Reg in = program.input(total);
@@ -122,22 +153,22 @@ Tensor mean(const Tensor& x, Sizes dims, bool keepdim) {
 
 Tensor amax(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "amax"), dims, "amax");
-  return reduce("amax", FERRY_REDUCE_MAX, x, plan, x.dtype(), keepdim, {});
+  return reduce("amax", FERRY_REDUCE_MAX, {&x, 1}, plan, x.dtype(), keepdim, {});
 }
 
 Tensor amin(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "amin"), dims, "amin");
-  return reduce("amin", FERRY_REDUCE_MIN, x, plan, x.dtype(), keepdim, {});
+  return reduce("amin", FERRY_REDUCE_MIN, {&x, 1}, plan, x.dtype(), keepdim, {});
 }
 
 Tensor any(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "any"), dims, "any");
-  return reduce("any", FERRY_REDUCE_ANY, x, plan, kBool, keepdim, false);
+  return reduce("any", FERRY_REDUCE_ANY, {&x, 1}, plan, kBool, keepdim, false);
 }
 
 Tensor all(const Tensor& x, Sizes dims, bool keepdim) {
   const Plan plan = plan_of(impl_of(x, "all"), dims, "all");
-  return reduce("all", FERRY_REDUCE_ALL, x, plan, kBool, keepdim, true);
+  return reduce("all", FERRY_REDUCE_ALL, {&x, 1}, plan, kBool, keepdim, true);
 }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
