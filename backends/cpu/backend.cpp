@@ -18,6 +18,9 @@
 #include "processor.h"
 #include "reduce.h"
 #include "rows.h"
+#include "scan.h"
+#include "scatter.h"
+#include "sort.h"
 
 namespace ferry::cpu {
 namespace {
@@ -74,6 +77,13 @@ class CpuDevice final : public hal::Device {
     copy_bytes(address_of(dst), address_of(src), bytes);
     return {};
   }
+  Status fill(hal::Stream*, ferry_location dst, uint8_t value, uint64_t bytes) override {
+    char* const to = address_of(dst);
+    parallel_for(static_cast<int64_t>(bytes), kCopyGrain, [&](int64_t begin, int64_t end) {
+      std::memset(to + begin, value, static_cast<size_t>(end - begin));
+    });
+    return {};
+  }
   Status synchronize() override { return {}; }
   Status memory_info(uint64_t* free_bytes, uint64_t* total_bytes) override {
     *total_bytes = memory_total();
@@ -109,10 +119,12 @@ class CpuBackend final : public hal::Backend {
   }
   std::span<const hal::Kernel* const> kernels() override {
     static const hal::Kernel* const list[] = {
-        &map_kernel(),  &reduce_kernel(), &matmul_kernel(),  &conv_kernel(),
-        &pool_kernel(), &gather_kernel(), &softmax_kernel(), &layer_norm_kernel()};
+        &map_kernel(),     &reduce_kernel(), &matmul_kernel(),  &conv_kernel(),
+        &pool_kernel(),    &gather_kernel(), &softmax_kernel(), &layer_norm_kernel(),
+        &scatter_kernel(), &sort_kernel(),   &scan_kernel()};
     return list;
   }
+  void quiesce() override { stop_threads(); }
 };
 
 }  // namespace

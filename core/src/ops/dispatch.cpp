@@ -23,8 +23,6 @@ using runtime::copy_bytes;
 using runtime::family_name;
 using runtime::log;
 
-constexpr size_t kMaxTensors = 24;
-
 ferry_tensor describe(const Tensor& tensor) {
   const detail::TensorImpl& impl = *tensor.impl();
   ferry_tensor out;
@@ -95,9 +93,10 @@ class Scratch {
 enum class Choice { kRan, kNeedsContiguous, kNone };
 
 /// Runs the first kernel that takes the call.
-Choice try_kernels(DeviceState& device, const Launch& l, CallData& data) {
+Choice try_kernels(DeviceState& device, const Launch& l, CallData& data,
+                   std::span<const hal::Kernel* const> kernels) {
   bool needs_contiguous = false;
-  for (const hal::Kernel* kernel : device.kernels(l.family)) {
+  for (const hal::Kernel* kernel : kernels) {
     const hal::KernelTraits& traits = kernel->traits();
     if ((data.dtypes & ~traits.dtypes) != 0) continue;
     if (!data.contiguous && (traits.flags & FERRY_KERNEL_STRIDED) == 0) {
@@ -218,17 +217,21 @@ void run_on_cpu(DeviceState& device, const Launch& l) {
 }  // namespace
 
 bool try_launch(DeviceState& device, const Launch& l) {
+  return try_launch(device, l, device.kernels(l.family));
+}
+
+bool try_launch(DeviceState& device, const Launch& l, std::span<const hal::Kernel* const> kernels) {
   CallData data(device, l);
-  const Choice choice = try_kernels(device, l, data);
+  const Choice choice = try_kernels(device, l, data, kernels);
   if (choice == Choice::kRan) return true;
   if (choice == Choice::kNone || l.family == Family::kMap) return false;
-  // Outputs are fresh and contiguous for every family but map.
+  // Outputs are fresh and contiguous for every family of the core but map.
   std::vector<Tensor> in;
   for (const Tensor& t : l.in) in.push_back(t.contiguous());
   Launch dense = l;
   dense.in = in;
   CallData dense_data(device, dense);
-  return try_kernels(device, dense, dense_data) == Choice::kRan;
+  return try_kernels(device, dense, dense_data, kernels) == Choice::kRan;
 }
 
 void launch(DeviceState& device, const Launch& l) {

@@ -15,6 +15,9 @@ namespace ferry::ops {
 using runtime::DeviceState;
 using runtime::Family;
 
+/// Tensors of one call at most.
+inline constexpr size_t kMaxTensors = 24;
+
 /// One call of a kernel family, everything decided: shapes inferred, outputs
 /// allocated, no empty tensor among them, all on `device`.
 struct Launch {
@@ -34,6 +37,9 @@ void launch(DeviceState& device, const Launch& call);
 /// The same, where the device itself has a kernel for the call; else false, and
 /// nothing happened. For calls that can also be done in several steps.
 [[nodiscard]] bool try_launch(DeviceState& device, const Launch& call);
+/// With one of `kernels`, which are the device's.
+[[nodiscard]] bool try_launch(DeviceState& device, const Launch& call,
+                              std::span<const hal::Kernel* const> kernels);
 
 }  // namespace ferry::ops
 

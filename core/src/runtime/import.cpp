@@ -178,6 +178,10 @@ class ImportedDevice final : public hal::Device {
               uint64_t bytes) override {
     return invoke("d2d", tables_.core.d2d, device_, handle_of(stream), dst, src, bytes);
   }
+  Status fill(hal::Stream* stream, ferry_location dst, uint8_t value, uint64_t bytes) override {
+    if (tables_.core.fill == nullptr) return Status(FERRY_E_MISSING);
+    return invoke("fill", tables_.core.fill, device_, handle_of(stream), dst, value, bytes);
+  }
   Status copy_from_peer(hal::Stream* stream, ferry_location dst, hal::Device& source,
                         ferry_location src, uint64_t bytes) override {
     return invoke("peer_copy", tables_.peer.copy, device_, dst, source.handle(), src, bytes,
@@ -256,6 +260,7 @@ class ImportedBackend final : public hal::Backend {
   ImportedBackend(const char* name, const ferry_plugin_api& api)
       : tables_{complete(api.core), complete(api.streams), complete(api.peer)} {
     import_kernels(name, api);
+    import_extensions(name, api);
   }
 
   uint32_t count() override {
@@ -286,6 +291,7 @@ class ImportedBackend final : public hal::Backend {
     return status.ok() && yes != 0;
   }
   std::span<const hal::Kernel* const> kernels() override { return kernel_list_; }
+  std::span<const ferry_extension> extensions() override { return extensions_; }
   void quiesce() override { invoke_void("quiesce", tables_.core.quiesce); }
 
  private:
@@ -313,7 +319,21 @@ class ImportedBackend final : public hal::Backend {
     for (const auto& kernel : kernels_) kernel_list_.push_back(kernel.get());
   }
 
+  void import_extensions(const char* name, const ferry_plugin_api& api) {
+    if (api.extensions == nullptr) return;
+    for (uint32_t i = 0; i < api.n_extensions; ++i) {
+      const ferry_extension& extension = api.extensions[i];
+      if (extension.name == nullptr || *extension.name == '\0' || extension.table == nullptr) {
+        log(LogLevel::kWarn, name,
+            fmt::format("extension {} has no name or no table: it is left out", i));
+        continue;
+      }
+      extensions_.push_back(extension);
+    }
+  }
+
   const Tables tables_;
+  std::vector<ferry_extension> extensions_;
   std::vector<std::unique_ptr<ImportedKernel>> kernels_;
   std::vector<const hal::Kernel*> kernel_list_;
 };

@@ -30,6 +30,13 @@ class Device {
   /// Inside this device; the ranges do not overlap.
   virtual Status copy(Stream* stream, ferry_location dst, ferry_location src, uint64_t bytes) = 0;
 
+  /// Sets `bytes` >= 1 bytes to `value`. FERRY_E_MISSING: a kernel has to do it
+  /// (the default).
+  virtual Status fill(Stream* stream, ferry_location dst, uint8_t value, uint64_t bytes) {
+    (void)stream, (void)dst, (void)value, (void)bytes;
+    return Status(FERRY_E_MISSING);
+  }
+
   /// From `source`, another device of this backend, in the order of `stream`,
   /// which is this device's. FERRY_E_MISSING: not possible (the default).
   virtual Status copy_from_peer(Stream* stream, ferry_location dst, Device& source,
@@ -81,6 +88,9 @@ class Backend {
   }
   /// The kernels, best first within a family; the same for the object's life.
   virtual std::span<const Kernel* const> kernels() = 0;
+  /// Tables beside Ferry's own, for programs that know this backend; the same
+  /// for the object's life.
+  virtual std::span<const ferry_extension> extensions() { return {}; }
   /// Explicit shutdown: joins threads. Nothing is called afterwards.
   virtual void quiesce() {}
 };

@@ -57,6 +57,9 @@ struct Entry {
       full.peer = PeerTable<BackendT>::table();
       full.kernels = kernels->data();
       full.n_kernels = static_cast<uint32_t>(kernels->size());
+      const std::span<const ferry_extension> extensions = backend<BackendT>().extensions();
+      full.extensions = extensions.data();
+      full.n_extensions = static_cast<uint32_t>(extensions.size());
       const uint32_t size = out->size;
       std::memcpy(out, &full, std::min<size_t>(size, sizeof full));
       out->size = size;

@@ -66,6 +66,13 @@ hal::Backend& backend() {
   return *object;
 }
 
+/// Whether there is such a device; the failure where not.
+template <class BackendT>
+hal::Status require_index(const char* where, uint32_t index) {
+  if (index < backend<BackendT>().count()) return hal::Status();
+  return hal::fail(FERRY_E_ARG, where, "there is no device of this index");
+}
+
 template <class BackendT>
 struct CoreTable {
   static uint32_t count() {
@@ -80,7 +87,8 @@ struct CoreTable {
     return guarded("info", [&] {
       ferry_device_info full{};
       full.size = sizeof full;
-      const hal::Status status = backend<BackendT>().info(index, &full);
+      hal::Status status = require_index<BackendT>("info", index);
+      if (status.ok()) status = backend<BackendT>().info(index, &full);
       if (!status.ok()) return status;
       // The host's struct may be shorter or longer than ours.
       const uint32_t size = out->size;
@@ -92,7 +100,8 @@ struct CoreTable {
   static ferry_rc open(uint32_t index, ferry_device* out) {
     return guarded("open", [&] {
       std::unique_ptr<hal::Device> device;
-      const hal::Status status = backend<BackendT>().open(index, &device);
+      hal::Status status = require_index<BackendT>("open", index);
+      if (status.ok()) status = backend<BackendT>().open(index, &device);
       if (status.ok()) *out = reinterpret_cast<ferry_device>(device.release());
       return status;
     });
@@ -129,6 +138,10 @@ struct CoreTable {
       return s == nullptr ? device_of(d).synchronize() : stream_of(s)->synchronize();
     });
   }
+  static ferry_rc fill(ferry_device d, ferry_stream s, ferry_location dst, uint8_t value,
+                       uint64_t bytes) {
+    return guarded("fill", [&] { return device_of(d).fill(stream_of(s), dst, value, bytes); });
+  }
   static ferry_rc memory_info(ferry_device d, uint64_t* free_bytes, uint64_t* total_bytes) {
     return guarded("memory_info",
                    [&] { return device_of(d).memory_info(free_bytes, total_bytes); });
@@ -152,7 +165,7 @@ struct CoreTable {
                                        &d2h,
                                        &d2d,
                                        &sync,
-                                       nullptr,
+                                       &fill,
                                        &memory_info,
                                        &quiesce};
     return &api;
