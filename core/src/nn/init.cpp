@@ -1,88 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// First values of parameters: one stream of SplitMix64 numbers a tensor, made
-// on the host, so that they are the same for every device and thread.
+// First values of parameters, drawn by the generator of ferry/random.h.
 #include "ferry/nn/init.h"
 
 #include <cmath>
-#include <mutex>
 #include <numbers>
-#include <vector>
+#include <string>
 
-#include "tensor/tensor_impl.h"
+#include "ferry/error.h"
 
-namespace ferry {
+namespace ferry::nn {
+namespace init {
 namespace {
 
-/// Sebastiano Vigna's SplitMix64.
-class SplitMix64 {
- public:
-  explicit SplitMix64(uint64_t state) : state_(state) {}
+struct Fans {
+  double in = 1, out = 1;
+};
 
-  uint64_t next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
+Fans fans_of(const Tensor& x, const char* where) {
+  if (x.dim() < 2) {
+    throw InvalidArgument(where, "fans need the sizes [out, in, ...], and x is " +
+                                     to_string(x.shape()) + "; use uniform_ or normal_");
   }
-  /// In [0, 1), with the 53 bits of a double.
-  double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-
- private:
-  uint64_t state_;
-};
-
-struct Seeds {
-  std::mutex mutex;
-  SplitMix64 source{0};
-};
-Seeds& seeds() {
-  static auto* const object = new Seeds();
-  return *object;
+  double kernel = 1;
+  for (int64_t d = 2; d < x.dim(); ++d) kernel *= static_cast<double>(x.size(d));
+  return {static_cast<double>(x.size(1)) * kernel, static_cast<double>(x.size(0)) * kernel};
 }
 
-/// A generator of its own for the next tensor.
-SplitMix64 next_stream() {
-  Seeds& state = seeds();
-  const std::lock_guard lock(state.mutex);
-  return SplitMix64(state.source.next());
+/// Deviation by Kaiming He's rule. Where x is empty nothing is drawn.
+double kaiming_std(const Tensor& x, double a, FanMode mode, std::string_view nonlinearity,
+                   const char* where) {
+  const Fans fans = fans_of(x, where);
+  const double fan = mode == FanMode::kFanIn ? fans.in : fans.out;
+  const double gain = calculate_gain(nonlinearity, a);
+  return fan > 0 ? gain / std::sqrt(fan) : 0;
 }
 
-template <class Draw>
-Tensor drawn(Sizes shape, Draw draw, const char* where) {
-  const int64_t count = ferry::detail::checked_numel(shape, kF32, where);
-  std::vector<float> values(static_cast<size_t>(count));
-  for (float& value : values) value = static_cast<float>(draw());
-  return from_host(values.data(), kF32, shape, default_device());
+double xavier_std(const Tensor& x, double gain, const char* where) {
+  const Fans fans = fans_of(x, where);
+  const double both = fans.in + fans.out;
+  return both > 0 ? gain * std::sqrt(2 / both) : 0;
+}
+
+/// A uniform distribution has the deviation bound / sqrt(3).
+const Tensor& uniform_of_std(const Tensor& x, double std, Generator& g) {
+  const double bound = std::numbers::sqrt3 * std;
+  return ferry::uniform_(x, -bound, bound, g);
 }
 
 }  // namespace
 
-void manual_seed(uint64_t seed) {
-  Seeds& state = seeds();
-  const std::lock_guard lock(state.mutex);
-  state.source = SplitMix64(seed);
+double calculate_gain(std::string_view nonlinearity, double param) {
+  if (nonlinearity == "linear" || nonlinearity == "conv1d" || nonlinearity == "conv2d" ||
+      nonlinearity == "conv3d" || nonlinearity == "sigmoid") {
+    return 1;
+  }
+  if (nonlinearity == "tanh") return 5.0 / 3;
+  if (nonlinearity == "relu") return std::numbers::sqrt2;
+  if (nonlinearity == "leaky_relu") return std::sqrt(2 / (1 + param * param));
+  if (nonlinearity == "selu") return 0.75;
+  throw InvalidArgument("calculate_gain", "no gain is known for '" + std::string(nonlinearity) +
+                                              "'; known are linear, conv1d, conv2d, conv3d, "
+                                              "sigmoid, tanh, relu, leaky_relu and selu");
 }
 
-namespace nn {
+const Tensor& uniform_(const Tensor& x, double from, double to, Generator g) {
+  return ferry::uniform_(x, from, to, g);
+}
+const Tensor& normal_(const Tensor& x, double mean, double std, Generator g) {
+  return ferry::normal_(x, mean, std, g);
+}
+const Tensor& trunc_normal_(const Tensor& x, double mean, double std, double low, double high,
+                            Generator g) {
+  return ferry::trunc_normal_(x, mean, std, low, high, g);
+}
+const Tensor& constant_(const Tensor& x, Scalar value) { return x.fill_(value); }
+const Tensor& zeros_(const Tensor& x) { return x.fill_(0); }
+const Tensor& ones_(const Tensor& x) { return x.fill_(1); }
+
+const Tensor& xavier_uniform_(const Tensor& x, double gain, Generator g) {
+  return uniform_of_std(x, xavier_std(x, gain, "xavier_uniform_"), g);
+}
+const Tensor& xavier_normal_(const Tensor& x, double gain, Generator g) {
+  return ferry::normal_(x, 0, xavier_std(x, gain, "xavier_normal_"), g);
+}
+const Tensor& kaiming_uniform_(const Tensor& x, double a, FanMode mode,
+                               std::string_view nonlinearity, Generator g) {
+  return uniform_of_std(x, kaiming_std(x, a, mode, nonlinearity, "kaiming_uniform_"), g);
+}
+const Tensor& kaiming_normal_(const Tensor& x, double a, FanMode mode,
+                              std::string_view nonlinearity, Generator g) {
+  return ferry::normal_(x, 0, kaiming_std(x, a, mode, nonlinearity, "kaiming_normal_"), g);
+}
+
+}  // namespace init
 
 Tensor uniform(Sizes shape, double bound) {
-  SplitMix64 random = next_stream();
-  return drawn(
-      shape, [&] { return bound * (2 * random.unit() - 1); }, "uniform");
+  Tensor out = empty(shape);
+  ferry::uniform_(out, -bound, bound);
+  return out;
 }
 
-Tensor normal(Sizes shape) {
-  SplitMix64 random = next_stream();
-  // Box and Muller; 1 - unit() is never 0, so the logarithm is finite.
-  return drawn(
-      shape,
-      [&] {
-        const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-        return radius * std::cos(2 * std::numbers::pi * random.unit());
-      },
-      "normal");
-}
+Tensor normal(Sizes shape) { return randn(shape); }
 
-}  // namespace nn
-}  // namespace ferry
+}  // namespace ferry::nn

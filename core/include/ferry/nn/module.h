@@ -6,6 +6,8 @@
 #define FERRY_NN_MODULE_H
 
 #include <concepts>
+#include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <string>
 #include <utility>
@@ -29,6 +31,19 @@ struct LoadResult {
   /// Absent from the state dict, but loaded all the same: the module ties them
   /// to a parameter that was there.
   std::vector<std::string> tied;
+};
+
+/// How far Module::to() has come.
+struct MoveProgress {
+  std::string name;    ///< of the parameter or buffer that was moved last
+  uint64_t done = 0;   ///< bytes moved or under way
+  uint64_t total = 0;  ///< bytes of all parameters and buffers
+};
+
+struct MoveOptions {
+  /// Called on the calling thread after each storage, the last time with done ==
+  /// total. What it throws ends the move, and the module is as it was.
+  std::function<void(const MoveProgress&)> progress;
 };
 
 /// Base of networks:
@@ -80,11 +95,12 @@ class FERRY_API Module {
   /// Moves all parameters and buffers. Handles held elsewhere see the move;
   /// tensors that share a storage share it afterwards. All or nothing: on an
   /// error the module is as it was, so old and new exist together for a moment.
-  Module& to(const Device& device);
+  /// Copies overlap on a stream of their own; they are done on return.
+  Module& to(const Device& device, const MoveOptions& options = {});
   /// Converts floating parameters and buffers; others stay. InvalidArgument
   /// where `dtype` is not floating.
-  Module& to(DType dtype);
-  Module& to(const Device& device, DType dtype);
+  Module& to(DType dtype, const MoveOptions& options = {});
+  Module& to(const Device& device, DType dtype, const MoveOptions& options = {});
 
   // ---- Mode ------------------------------------------------------------------
   /// Training mode, which a new module has, or evaluation mode; of all inside.
