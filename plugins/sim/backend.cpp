@@ -56,7 +56,8 @@ class SimBackend final : public hal::Backend {
       std::vector<const hal::Kernel*> offered;
       for (const hal::Kernel* kernel :
            {&map_kernel(), &reduce_kernel(), &matmul_kernel(), &conv_kernel(), &pool_kernel(),
-            &gather_kernel(), &softmax_kernel(), &layer_norm_kernel()}) {
+            &gather_kernel(), &softmax_kernel(), &layer_norm_kernel(), &scatter_kernel(),
+            &sort_kernel(), &scan_kernel()}) {
         const std::string family = kernel->traits().family;
         const std::string word = family.substr(0, family.find('/')) + ",";
         const std::string& wanted = options().families;

@@ -31,8 +31,7 @@ void quiesce_devices() {
 }
 
 SimDevice::SimDevice(uint32_t index)
-    : name_("sim:" + std::to_string(index)),
-      memory_(name_, options().memory, options().opaque_handles) {
+    : name_("sim:" + std::to_string(index)), memory_(name_, options()) {
   const std::lock_guard lock(open_devices().mutex);
   open_devices().devices.insert(this);
 }
@@ -100,6 +99,17 @@ hal::Status SimDevice::copy(hal::Stream* stream, ferry_location dst, ferry_locat
     if (from == nullptr) return {FERRY_E_DEVICE, why};
     if (to < from + bytes && from < to + bytes) return {FERRY_E_ARG, "the ranges overlap"};
     return copy_now(to, from, bytes);
+  });
+}
+
+hal::Status SimDevice::fill(hal::Stream* stream, ferry_location dst, uint8_t value,
+                            uint64_t bytes) {
+  return run(stream, "fill", [=, this]() -> Outcome {
+    std::string why;
+    char* to = memory_.find(dst, bytes, &why);
+    if (to == nullptr) return {FERRY_E_DEVICE, why};
+    std::memset(to, value, bytes);
+    return {};
   });
 }
 

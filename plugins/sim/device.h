@@ -30,6 +30,7 @@ class SimDevice final : public hal::Device {
                            uint64_t bytes) override;
   hal::Status copy(hal::Stream* stream, ferry_location dst, ferry_location src,
                    uint64_t bytes) override;
+  hal::Status fill(hal::Stream* stream, ferry_location dst, uint8_t value, uint64_t bytes) override;
   hal::Status copy_from_peer(hal::Stream* stream, ferry_location dst, hal::Device& source,
                              ferry_location src, uint64_t bytes) override;
   hal::Status synchronize() override;

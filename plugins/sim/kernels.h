@@ -107,6 +107,9 @@ const hal::Kernel& pool_kernel();
 const hal::Kernel& gather_kernel();
 const hal::Kernel& softmax_kernel();
 const hal::Kernel& layer_norm_kernel();
+const hal::Kernel& scatter_kernel();
+const hal::Kernel& sort_kernel();
+const hal::Kernel& scan_kernel();
 
 }  // namespace ferry::sim
 

@@ -44,12 +44,16 @@ std::string hex(uint64_t handle) {
 
 }  // namespace
 
-Memory::Memory(std::string device_name, uint64_t bytes, bool opaque_handles)
-    : name_(std::move(device_name)), total_(bytes), opaque_(opaque_handles) {
+Memory::Memory(std::string device_name, const Options& options)
+    : name_(std::move(device_name)),
+      total_(options.memory),
+      pinned_total_(options.pinned),
+      opaque_(options.opaque_handles),
+      used_(options.taken) {
   if (opaque_) return;
   // Several times what can be live, so that a handle is not used again soon.
   // Pages that nobody can touch cost nothing.
-  reserved_ = 4 * rounded(bytes) + (uint64_t{64} << 20);
+  reserved_ = 4 * rounded(total_) + (uint64_t{64} << 20);
   void* range =
       mmap(nullptr, reserved_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) throw std::bad_alloc();
@@ -85,10 +89,11 @@ uint64_t Memory::new_handle(uint64_t size) {
 
 hal::Status Memory::allocate(hal::Space space, uint64_t bytes, ferry_memory* memory) {
   if (lost_) return hal::fail(FERRY_E_LOST, "alloc", (name_ + " is lost (simulated)").c_str());
-  if (space != hal::Space::kDevice) {
-    return hal::fail(FERRY_E_MISSING, "alloc", "simulated devices have no pinned host memory");
-  }
   const std::lock_guard lock(mutex_);
+  if (space == hal::Space::kPinned) return allocate_pinned(bytes, memory);
+  if (space != hal::Space::kDevice) {
+    return hal::fail(FERRY_E_MISSING, "alloc", "simulated devices have no memory of this kind");
+  }
   const uint64_t size = bytes > total_ ? bytes : rounded(bytes);
   if (size > total_ - used_ || is_due(Fault::kOom)) {
     const std::string text = name_ + " has " + std::to_string(total_ - used_) + " of " +
@@ -108,8 +113,38 @@ hal::Status Memory::allocate(hal::Space space, uint64_t bytes, ferry_memory* mem
   return {};
 }
 
+hal::Status Memory::allocate_pinned(uint64_t bytes, ferry_memory* memory) {
+  if (pinned_total_ == 0) {
+    const std::string text = name_ + " has no pinned host memory: FERRY_SIM_PINNED=0";
+    return hal::fail(FERRY_E_MISSING, "alloc", text.c_str());
+  }
+  void* data = nullptr;
+  if (bytes > pinned_total_ - pinned_used_ || is_due(Fault::kOom) ||
+      posix_memalign(&data, kAlignment, bytes) != 0) {
+    const std::string text = name_ + " has " + std::to_string(pinned_total_ - pinned_used_) +
+                             " bytes of pinned host memory free, not " + std::to_string(bytes);
+    return hal::fail(FERRY_E_OOM, "alloc", text.c_str());
+  }
+  std::memset(data, kFreshByte, bytes);
+  memory->handle = reinterpret_cast<uint64_t>(data);
+  pinned_[memory->handle] = {bytes, std::unique_ptr<char, Free>(static_cast<char*>(data))};
+  pinned_used_ += bytes;
+  return {};
+}
+
+bool Memory::release_pinned(uint64_t handle) {
+  const auto found = pinned_.find(handle);
+  if (found == pinned_.end()) return false;
+  pinned_used_ -= found->second.bytes;
+  // A copy that is still to read it brings this instead of what was there.
+  std::memset(found->second.data.get(), kFreedByte, found->second.bytes);
+  pinned_.erase(found);
+  return true;
+}
+
 hal::Status Memory::release(ferry_memory memory) {
   const std::lock_guard lock(mutex_);
+  if (release_pinned(memory.handle)) return {};
   const auto found = live_.find(memory.handle);
   if (found == live_.end()) {
     const std::string text = "this is " + describe_stranger(memory.handle);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "ferry/hal/allocator.h"
+#include "options.h"
 
 namespace ferry::sim {
 
@@ -20,10 +21,11 @@ namespace ferry::sim {
 /// that takes one for its own faults at once; or plain numbers. The bytes lie
 /// elsewhere, and every access is looked up. A fresh block is full of NaN; a
 /// freed one is overwritten, and its handle comes back late, so that a stale
-/// one is noticed. Thread-safe.
+/// one is noticed. Pinned memory is the host's own, with room of its own.
+/// Thread-safe.
 class Memory final : public hal::Allocator {
  public:
-  Memory(std::string device_name, uint64_t bytes, bool opaque_handles);
+  Memory(std::string device_name, const Options& options);
   ~Memory() override;
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -50,20 +52,23 @@ class Memory final : public hal::Allocator {
     std::unique_ptr<char, Free> data;
   };
 
+  /// Both under mutex_.
+  hal::Status allocate_pinned(uint64_t bytes, ferry_memory* memory);
+  bool release_pinned(uint64_t handle);
   /// A handle for `size` bytes that no live block has; 0 where none is left.
   uint64_t new_handle(uint64_t size);
   /// Why `handle` is no live block here, for people.
   std::string describe_stranger(uint64_t handle) const;
 
   std::string name_;
-  uint64_t total_;
+  uint64_t total_, pinned_total_;
   bool opaque_;
   uint64_t reserved_ = 0;  // bytes of the forbidden range
   uint64_t first_ = 0;     // its begin
   std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;
-  std::map<uint64_t, Block> live_;  // by handle
-  uint64_t used_ = 0, next_ = 0;
+  std::map<uint64_t, Block> live_, pinned_;  // by handle
+  uint64_t used_ = 0, pinned_used_ = 0, next_ = 0;
 };
 
 }  // namespace ferry::sim

@@ -96,8 +96,9 @@ bool choose(std::string_view word, const std::pair<std::string_view, T> (&list)[
 }
 
 hal::Status parse_families(std::string_view text, std::string* out) {
-  constexpr std::string_view kFamilies[] = {"map",  "reduce", "matmul",  "conv",
-                                            "pool", "gather", "softmax", "layer_norm"};
+  constexpr std::string_view kFamilies[] = {"map",     "reduce", "matmul",  "conv",
+                                            "pool",    "gather", "softmax", "layer_norm",
+                                            "scatter", "sort",   "scan"};
   const bool good = for_each_word(text, [&](std::string_view word) {
     if (word.ends_with("/1")) word.remove_suffix(2);
     for (const std::string_view family : kFamilies) {
@@ -136,6 +137,17 @@ hal::Status read_sizes(Options& o) {
   status = with("memory", [&](const std::string& v) {
     const bool good = parse_size(v, &o.memory) && o.memory >= 4096 && o.memory <= UINT64_C(1) << 40;
     return good ? hal::Status() : refuse("memory", v, "a size from 4K to 1024G, such as 64M");
+  });
+  if (!status.ok()) return status;
+  status = with("pinned", [&](const std::string& v) {
+    const bool good = parse_size(v, &o.pinned) && o.pinned <= UINT64_C(1) << 40;
+    return good ? hal::Status() : refuse("pinned", v, "a size up to 1024G, such as 64M, or 0");
+  });
+  if (!status.ok()) return status;
+  status = with("taken", [&](const std::string& v) {
+    return parse_size(v, &o.taken) && o.taken <= o.memory
+               ? hal::Status()
+               : refuse("taken", v, "a size up to that of the memory, such as 64M");
   });
   if (!status.ok()) return status;
   status = with("bandwidth", [&](const std::string& v) {

@@ -32,6 +32,8 @@ struct Fault {
 struct Options {
   uint32_t devices = 2;
   uint64_t memory = uint64_t{256} << 20;  ///< bytes of each
+  uint64_t pinned = uint64_t{256} << 20;  ///< bytes of host memory for each, 0: none
+  uint64_t taken = 0;                     ///< bytes of each that other programs hold
   uint64_t latency_us = 0;                ///< before each piece of stream work
   uint64_t bandwidth = 0;                 ///< bytes a second of copies, 0: no limit
   std::string families;                   ///< offered, with commas; empty: all

@@ -42,6 +42,8 @@ struct MemoryStats {
   uint64_t largest_free = 0;        ///< bytes of the largest cached block
 };
 FERRY_API MemoryStats memory_stats(const Device& device);
+/// The same of the pinned host memory that the device's driver gave.
+FERRY_API MemoryStats pinned_memory_stats(const Device& device);
 /// The same as a table for people, several lines.
 FERRY_API std::string memory_summary(const Device& device);
 
@@ -62,11 +64,34 @@ FERRY_API std::vector<MemorySegment> memory_snapshot(const Device& device);
 /// outside: entries with `;` between, sizes with K, M or G.
 FERRY_API void set_memory_limit(const Device& device, uint64_t bytes);
 
-/// Gives the cached memory of the device back to its driver, after waiting for
-/// the work that uses it. Does nothing for a device that was not used.
+/// Gives the cached memory of the device, pinned memory too, back to its driver,
+/// after waiting for the work that uses it. Does nothing for a device that was
+/// not used.
 FERRY_API void empty_cache(const Device& device);
 /// The same for every device in use.
 FERRY_API void empty_cache();
+
+/// One entry of the memory history.
+struct MemoryEvent {
+  enum class Kind { kAllocate, kFree, kSegmentObtained, kSegmentReleased, kOutOfMemory };
+  Kind kind = Kind::kAllocate;
+  double microseconds = 0;  ///< since recording began
+  Device device;
+  bool pinned = false;   ///< host memory that the device's driver gave
+  uint64_t segment = 0;  ///< the plugin's handle; 0 where out of memory
+  uint64_t offset = 0, bytes = 0;
+  int stream = -1;                       ///< number of the stream that asked; -1: none
+  uint64_t allocated = 0, reserved = 0;  ///< of that memory, afterwards
+};
+/// Begins a new history of all devices' memory, or ends it: what was recorded
+/// stays until the next one begins. It holds the last 200,000 events, and costs
+/// a lock for each. FERRY_MEMORY_HISTORY=FILE records from the first use of a
+/// device on and saves to the file at exit. Thread-safe, as all here.
+FERRY_API void record_memory_history(bool on);
+FERRY_API std::vector<MemoryEvent> memory_history();
+/// Writes the history and a snapshot of every device in use as JSON, which
+/// `ferry memory` draws. Error where the file cannot be written.
+FERRY_API void save_memory_history(const std::string& file);
 
 /// Blocks until all work of the device is done. Throws DeviceError when an
 /// earlier operation failed there.

@@ -43,12 +43,14 @@ FERRY_API std::string to_string(ShapeRef shape);
 struct TensorOptions {
   std::optional<DType> dtype;
   std::optional<Device> device;
+  bool pin_memory = false;  ///< on the CPU, as Tensor::pin_memory()
 
   TensorOptions() = default;
   TensorOptions(DType d) : dtype(d) {}                 // NOLINT
   TensorOptions(const Device& d) : device(d) {}        // NOLINT
   TensorOptions(const char* d) : device(Device(d)) {}  // NOLINT
   TensorOptions(DType t, const Device& d) : dtype(t), device(d) {}
+  TensorOptions& pinned_memory(bool on = true) noexcept { return pin_memory = on, *this; }
 };
 
 struct ToOptions {
@@ -65,6 +67,9 @@ struct Storage;
 FERRY_API void retain(TensorImpl* impl) noexcept;
 FERRY_API void release(TensorImpl* impl) noexcept;
 }  // namespace detail
+namespace indexing {
+class TensorIndex;
+}
 
 /// A handle. Copies share the tensor itself; views share its storage. A
 /// default-made handle is undefined: every operation on it throws
@@ -145,6 +150,11 @@ class FERRY_API Tensor {
   /// As `other` in device and dtype.
   Tensor to(const Tensor& other, ToOptions options = {}) const;
   Tensor cpu() const { return to(Device()); }
+  /// A copy in pinned host memory, from and to which devices copy in the
+  /// background; itself when pinned. `device` gives the memory: by default the
+  /// current one or the first that can. UnsupportedError where none can.
+  Tensor pin_memory(std::optional<Device> device = {}) const;
+  bool is_pinned() const;
   /// A contiguous tensor of the same values: itself when it is.
   Tensor contiguous() const;
   /// A contiguous copy with storage of its own.
@@ -181,6 +191,13 @@ class FERRY_API Tensor {
   Tensor as_strided(Sizes shape, Sizes strides, int64_t storage_offset) const;
   /// Row of the first dimension.
   Tensor operator[](int64_t index) const { return select(0, index); }
+
+  // ---- Indexing: see ferry/indexing.h --------------------------------------
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices,
+                           const Tensor& value, bool accumulate = false) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices,
+                           Scalar value) const;
 
   // ---- Printing ---------------------------------------------------------
   /// As PyTorch prints it, with dtype and device where not the default.

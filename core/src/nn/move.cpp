@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module::to() and clone(): new tensors first, then one swap that cannot fail.
+// Module::to() and clone(): all copies are begun, waited for once, and then one
+// swap follows that cannot fail.
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <map>
 #include <optional>
@@ -10,7 +12,11 @@
 #include <utility>
 
 #include "ferry/error.h"
+#include "ferry/stream.h"
+#include "nn/move_together.h"
 #include "nn/slots.h"
+#include "ops/move.h"
+#include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
 namespace ferry::nn {
@@ -18,6 +24,8 @@ namespace {
 
 using ferry::detail::Storage;
 using ferry::detail::TensorImpl;
+using runtime::DeviceState;
+using runtime::StreamState;
 
 struct Target {
   std::optional<Device> device;
@@ -26,9 +34,57 @@ struct Target {
 
   Tensor apply(const Tensor& tensor) const {
     const DType own = tensor.dtype();
-    return tensor.to(device ? *device : tensor.device(),
-                     dtype && is_floating_point(own) ? *dtype : own, {.copy = copy});
+    return ops::begin_to(tensor, device ? *device : tensor.device(),
+                         dtype && is_floating_point(own) ? *dtype : own, copy);
   }
+};
+
+/// The streams that the copies of a move are on. In a program with several
+/// streams the move has one of its own on its target, so that it overlaps with
+/// the program's work; where there is one only, a second would make every later
+/// operation record its uses.
+class Journey {
+ public:
+  explicit Journey(const std::optional<Device>& target) {
+    if (!target) return;
+    DeviceState& state = DeviceState::get(*target);
+    if (state.many_streams() && !state.synchronous()) aside_.emplace(Stream(*target));
+    add(state);
+  }
+  ~Journey() {
+    try {
+      finish();
+    } catch (const Error&) {
+      // Another error is on its way already.
+    }
+  }
+  Journey(const Journey&) = delete;
+  Journey& operator=(const Journey&) = delete;
+
+  void add(const Tensor& tensor) { add(*tensor.impl()->storage->device); }
+
+  /// Blocks until everything is done, also where an error is thrown: the first.
+  void finish() {
+    std::exception_ptr first;
+    for (StreamState* stream : std::exchange(streams_, {})) {
+      try {
+        stream->synchronize();
+      } catch (const Error&) {
+        if (first == nullptr) first = std::current_exception();
+      }
+    }
+    if (first != nullptr) std::rethrow_exception(first);
+  }
+
+ private:
+  void add(DeviceState& state) {
+    StreamState* stream = &state.current_stream();
+    if (state.synchronous() || std::count(streams_.begin(), streams_.end(), stream) > 0) return;
+    streams_.push_back(stream);
+  }
+
+  std::optional<StreamGuard> aside_;
+  std::vector<StreamState*> streams_;
 };
 
 /// The distinct tensors over one storage, in the order of the slots.
@@ -36,6 +92,12 @@ struct Group {
   std::string name;  ///< of the first, for messages
   std::vector<Tensor> tensors;
 };
+
+uint64_t bytes_of(const Group& group) {
+  uint64_t bytes = 0;
+  for (const Tensor& tensor : group.tensors) bytes += tensor.nbytes();
+  return bytes;
+}
 
 std::vector<Group> groups_of(const std::vector<Slot>& slots) {
   std::vector<Group> groups;
@@ -81,13 +143,44 @@ std::vector<Tensor> relocate(const std::vector<Tensor>& tensors, const Target& t
   return out;
 }
 
+/// What can travel in company: for each group its one tensor, or an undefined
+/// one. Where there is no room for that all are moved one by one.
+std::vector<Tensor> relocate_small(const std::vector<Group>& groups, const Target& target) {
+  std::vector<Tensor> out(groups.size());
+  if (!target.device || target.copy) return out;
+  std::vector<Tensor> small;
+  std::vector<size_t> places;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<Tensor>& tensors = groups[g].tensors;
+    const DType own = tensors[0].dtype();
+    const bool converts = target.dtype && is_floating_point(own) && *target.dtype != own;
+    if (tensors.size() != 1 || converts) continue;
+    small.push_back(tensors[0]);
+    places.push_back(g);
+  }
+  try {
+    const std::vector<Tensor> moved = move_together(small, *target.device);
+    for (size_t i = 0; i < moved.size(); ++i) out[places[i]] = moved[i];
+  } catch (const OutOfMemoryError&) {
+    // One by one there may be room; if not, the error names the tensor.
+  }
+  return out;
+}
+
 using Moved = std::vector<std::pair<Tensor, Tensor>>;  // old, new
 
-Moved relocate_all(const std::vector<Slot>& slots, const Target& target, const char* doing) {
+Moved relocate_groups(const std::vector<Group>& groups, const std::vector<Tensor>& packed,
+                      const Target& target, const char* doing, const MoveOptions& options) {
+  MoveProgress progress;
+  for (const Group& group : groups) progress.total += bytes_of(group);
   Moved moved;
-  for (const Group& group : groups_of(slots)) {
+  Journey journey(target.device);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const Group& group = groups[g];
     try {
-      std::vector<Tensor> fresh = relocate(group.tensors, target);
+      journey.add(group.tensors[0]);
+      std::vector<Tensor> fresh =
+          packed[g].defined() ? std::vector<Tensor>{packed[g]} : relocate(group.tensors, target);
       for (size_t i = 0; i < fresh.size(); ++i) {
         moved.emplace_back(group.tensors[i], std::move(fresh[i]));
       }
@@ -96,34 +189,55 @@ Moved relocate_all(const std::vector<Slot>& slots, const Target& target, const c
                                  to_string(group.tensors[0].shape()) + "; the module is unchanged)",
                              e.requested, e.free, e.total, e.allocated, e.reserved);
     }
+    if (!options.progress) continue;
+    progress.name = group.name;
+    progress.done += bytes_of(group);
+    options.progress(progress);
   }
+  journey.finish();
   return moved;
 }
 
-void move(Module& module, const Target& target) {
+Moved relocate_all(const std::vector<Slot>& slots, const Target& target, const char* doing,
+                   const MoveOptions& options = {}) {
+  const std::vector<Group> groups = groups_of(slots);
+  std::vector<Tensor> packed = relocate_small(groups, target);
+  const auto defined = [](const Tensor& t) { return t.defined(); };
+  if (std::any_of(packed.begin(), packed.end(), defined)) {
+    try {
+      return relocate_groups(groups, packed, target, doing, options);
+    } catch (const OutOfMemoryError&) {
+      // Neighbours need one large place; single tensors find small ones.
+      std::fill(packed.begin(), packed.end(), Tensor());
+    }
+  }
+  return relocate_groups(groups, packed, target, doing, options);
+}
+
+void move(Module& module, const Target& target, const MoveOptions& options) {
   if (target.dtype && !is_floating_point(*target.dtype)) {
     throw InvalidArgument("Module::to", "a module is converted to floating dtypes only, not " +
                                             std::string(name(*target.dtype)));
   }
-  for (const auto& [old, fresh] : relocate_all(slots_of(module), target, "moving")) {
+  for (const auto& [old, fresh] : relocate_all(slots_of(module), target, "moving", options)) {
     old.set_data(fresh);
   }
 }
 
 }  // namespace
 
-Module& Module::to(const Device& device) {
-  move(*this, {.device = device, .dtype = {}});
+Module& Module::to(const Device& device, const MoveOptions& options) {
+  move(*this, {.device = device, .dtype = {}}, options);
   return *this;
 }
 
-Module& Module::to(DType dtype) {
-  move(*this, {.device = {}, .dtype = dtype});
+Module& Module::to(DType dtype, const MoveOptions& options) {
+  move(*this, {.device = {}, .dtype = dtype}, options);
   return *this;
 }
 
-Module& Module::to(const Device& device, DType dtype) {
-  move(*this, {.device = device, .dtype = dtype});
+Module& Module::to(const Device& device, DType dtype, const MoveOptions& options) {
+  move(*this, {.device = device, .dtype = dtype}, options);
   return *this;
 }
 

@@ -25,6 +25,17 @@ DeviceState& device_of(const TensorOptions& options) {
   return DeviceState::get(options.device ? *options.device : current_device());
 }
 
+Tensor fresh(const TensorOptions& options, DType dtype, ShapeRef shape, const char* where) {
+  if (!options.pin_memory) return detail::make_empty(device_of(options), dtype, shape, where);
+  if (options.device && !options.device->is_cpu()) {
+    throw InvalidArgument(where, "a tensor on " + options.device->str() +
+                                     " is not in pinned memory, which is the CPU's: leave out the "
+                                     "one or the other");
+  }
+  const auto strides = detail::contiguous_strides(shape);
+  return detail::make_pinned({}, dtype, shape, {strides.data(), shape.size()}, where);
+}
+
 /// How many integers start, start + step, ... there are before end. Beyond 2^53
 /// a double would miscount them.
 int64_t steps_between(int64_t start, int64_t end, int64_t step) {
@@ -39,24 +50,21 @@ int64_t steps_between(int64_t start, int64_t end, int64_t step) {
 }  // namespace
 
 Tensor empty(Sizes shape, TensorOptions options) {
-  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "empty");
+  return fresh(options, options.dtype.value_or(kF32), shape, "empty");
 }
 
 Tensor zeros(Sizes shape, TensorOptions options) {
-  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "zeros")
-      .fill_(0);
+  return fresh(options, options.dtype.value_or(kF32), shape, "zeros").fill_(0);
 }
 
 Tensor ones(Sizes shape, TensorOptions options) {
-  return detail::make_empty(device_of(options), options.dtype.value_or(kF32), shape, "ones")
-      .fill_(1);
+  return fresh(options, options.dtype.value_or(kF32), shape, "ones").fill_(1);
 }
 
 Tensor full(Sizes shape, Scalar value, TensorOptions options) {
   // As in PyTorch the number decides, with the default width for floating ones.
   const DType kind = value.kind() == kF64 ? kF32 : value.kind();
-  return detail::make_empty(device_of(options), options.dtype.value_or(kind), shape, "full")
-      .fill_(value);
+  return fresh(options, options.dtype.value_or(kind), shape, "full").fill_(value);
 }
 
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
@@ -76,16 +84,15 @@ Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   }
   const double count = std::ceil(span / width);
   if (count > 9.0e18) throw InvalidArgument("arange", "more elements than 64 bits can count");
-  DeviceState& device = device_of(options);
   const int64_t sizes[] = {floating ? static_cast<int64_t>(count)
                                     : steps_between(start.to_int(), end.to_int(), step.to_int())};
-  Tensor out = detail::make_empty(device, dtype, sizes, "arange");
+  Tensor out = fresh(options, dtype, sizes, "arange");
   // Wide enough that start + i * step does not lose places on the way.
   ops::MapBuilder program(is_floating_point(dtype) || floating ? kF64 : kI64);
   const ops::Reg index = program.step(FERRY_OP_INDEX, {});
   const ops::Reg scaled = program.step(FERRY_OP_MUL, {index, program.constant(step)});
   const ops::Reg value = program.step(FERRY_OP_ADD, {scaled, program.constant(start)});
-  program.run("arange", device, value, out);
+  program.run("arange", *out.impl()->storage->device, value, out);
   return out;
 }
 

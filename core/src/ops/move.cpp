@@ -2,19 +2,24 @@
 //
 // Movement and conversion: to(), contiguous(), clone(), copy_(), fill_().
 #include <algorithm>
+#include <memory>
 #include <string>
 
 #include "ferry/error.h"
 #include "ferry/tensor.h"
+#include "ops/byte_fill.h"
 #include "ops/map_builder.h"
+#include "ops/move.h"
 #include "runtime/copy.h"
 #include "runtime/device_state.h"
+#include "runtime/pinned.h"
 #include "tensor/tensor_impl.h"
 
 namespace ferry {
 
 using detail::impl_of;
 using detail::TensorImpl;
+using runtime::CopyMode;
 using runtime::DeviceState;
 
 namespace {
@@ -46,30 +51,49 @@ Tensor convert(const TensorImpl& impl, const Tensor& self, DType dtype, const ch
   return out;
 }
 
+/// Where the transfer goes. A copy to the host that need not block goes to
+/// pinned memory where the device has it: elsewhere some drivers do block.
+Tensor destination(const TensorImpl& impl, DeviceState& target, CopyMode mode) {
+  if (mode == CopyMode::kNonBlocking && target.device().is_cpu()) {
+    const uint64_t bytes = static_cast<uint64_t>(impl.numel) * item_size(impl.dtype);
+    if (detail::Storage* pinned = runtime::try_pinned_storage(*impl.storage->device, bytes)) {
+      const std::unique_ptr<detail::Storage, void (*)(detail::Storage*)> held(
+          pinned, [](detail::Storage* s) { detail::release(s); });
+      return detail::make_view(pinned, impl.dtype, impl.shape(), impl.strides(), 0, "to");
+    }
+  }
+  return detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
+}
+
 /// A fresh tensor of the same values and dtype on another device.
-Tensor transfer(const Tensor& self, DeviceState& target, bool non_blocking) {
+Tensor transfer(const Tensor& self, DeviceState& target, CopyMode mode) {
   const TensorImpl& impl = *self.impl();
   if (impl.numel == 0) return detail::make_empty(target, impl.dtype, impl.shape(), "to");
   if (!detail::is_dense(impl.shape(), impl.strides()))
-    return transfer(self.contiguous(), target, non_blocking);
-  Tensor out = detail::make_empty_strided(target, impl.dtype, impl.shape(), impl.strides(), "to");
-  runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes(), non_blocking);
+    return transfer(self.contiguous(), target, mode);
+  Tensor out = destination(impl, target, mode);
+  runtime::copy_bytes({out.impl()->storage, 0}, place_of(impl), out.nbytes(), mode);
   return out;
 }
 
-Tensor move(const Tensor& self, DeviceState& target, DType dtype, ToOptions options) {
+Tensor move(const Tensor& self, DeviceState& target, DType dtype, bool copy, CopyMode mode) {
   const TensorImpl& impl = impl_of(self, "to");
   const bool moves = &target != impl.storage->device;
   if (!moves && dtype == impl.dtype) {
-    return options.copy ? convert(impl, self, dtype, "to") : self;
+    return copy ? convert(impl, self, dtype, "to") : self;
   }
   if (!moves) return convert(impl, self, dtype, "to");
   // The conversion goes to the side where fewer bytes travel.
   if (item_size(dtype) < item_size(impl.dtype)) {
-    return transfer(convert(impl, self, dtype, "to"), target, options.non_blocking);
+    return transfer(convert(impl, self, dtype, "to"), target, mode);
   }
-  const Tensor there = transfer(self, target, options.non_blocking);
+  const Tensor there = transfer(self, target, mode);
   return dtype == impl.dtype ? there : convert(*there.impl(), there, dtype, "to");
+}
+
+Tensor move(const Tensor& self, DeviceState& target, DType dtype, ToOptions options) {
+  return move(self, target, dtype, options.copy,
+              options.non_blocking ? CopyMode::kNonBlocking : CopyMode::kBlocking);
 }
 
 /// InvalidArgument where elements of the target share memory.
@@ -125,6 +149,10 @@ Tensor Tensor::to(const Tensor& other, ToOptions options) const {
   return move(*this, *like.storage->device, like.dtype, options);
 }
 
+Tensor ops::begin_to(const Tensor& tensor, const Device& device, DType dtype, bool copy) {
+  return move(tensor, DeviceState::get(device), dtype, copy, CopyMode::kSourceKept);
+}
+
 Tensor Tensor::contiguous() const {
   return impl_of(*this, "contiguous").contiguous ? *this : clone();
 }
@@ -166,9 +194,11 @@ const Tensor& Tensor::fill_(Scalar value) const {
   TensorImpl& impl = impl_of(*this, "fill_");
   refuse_overlap(impl, "fill_");
   if (impl.numel == 0) return *this;
-  ops::MapBuilder program(ops::compute_type(impl.dtype));
-  const ops::Reg constant = program.constant(impl.dtype == kBool ? Scalar(value.to_bool()) : value);
-  program.run("fill_", *impl.storage->device, constant, *this);
+  if (impl.dtype == kBool) value = value.to_bool();
+  if (!ops::try_byte_fill(impl, value)) {
+    ops::MapBuilder program(ops::compute_type(impl.dtype));
+    program.run("fill_", *impl.storage->device, program.constant(value), *this);
+  }
   impl.version.fetch_add(1, std::memory_order_relaxed);
   return *this;
 }

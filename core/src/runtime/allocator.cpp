@@ -10,6 +10,7 @@
 #include "ferry/error.h"
 #include "runtime/device_state.h"
 #include "runtime/host_services.h"
+#include "runtime/memory_history.h"
 #include "runtime/thread_cache.h"
 
 namespace ferry::runtime {
@@ -22,12 +23,8 @@ constexpr uint64_t kOwnSegment = 4 * kMiB;  // from this size on, a segment of i
 constexpr uint64_t kRounding = 2 * kMiB;    // of such a segment
 /// How many blocks are looked at for one that needs no waiting.
 constexpr int kLookahead = 16;
-
-std::string readable_bytes(uint64_t bytes) {
-  const uint64_t tenths = (bytes & (kMiB - 1)) * 10 >> 20;
-  return bytes < kMiB ? std::to_string(bytes) + " bytes"
-                      : std::to_string(bytes >> 20) + "." + std::to_string(tenths) + " MiB";
-}
+/// So many that fit and are still in use are enough: the host waits for one.
+constexpr int kEnoughWaiting = 4;
 
 size_t next_ordinal() {
   static std::atomic<size_t> count{0};
@@ -64,20 +61,62 @@ Block* CachingAllocator::allocate(uint64_t bytes, StreamState& stream) {
     if (ThreadCache* cache = ThreadCache::of(*this)) {
       if (Block* block = cache->take(rounded)) {
         count_allocated(rounded);
+        if (records_memory()) record(MemoryEvent::Kind::kAllocate, *block, 0);
         return block;
       }
     }
   }
   Block* block = allocate_central(rounded, stream);
   count_allocated(block->bytes);
+  if (records_memory()) {
+    const bool own = &stream.device() == &device_;
+    record(MemoryEvent::Kind::kAllocate, *block, own ? static_cast<int>(stream.index()) : -1);
+  }
   return block;
+}
+
+std::vector<Block*> CachingAllocator::allocate_run(std::span<const uint64_t> sizes,
+                                                   StreamState& stream) {
+  uint64_t total = 0;
+  std::vector<std::unique_ptr<Block>> rest;
+  for (const uint64_t bytes : sizes) {
+    if (__builtin_add_overflow(total, round(bytes), &total)) throw_out_of_memory(bytes);
+  }
+  for (size_t i = 1; i < sizes.size(); ++i) rest.push_back(std::make_unique<Block>());
+  std::vector<Block*> out(sizes.size());
+  out[0] = allocate_central(total, stream);
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 1; i < sizes.size(); ++i) {
+    Block* const before = out[i - 1];
+    Block* const block = out[i] = rest[i - 1].release();
+    const uint64_t bytes = round(sizes[i - 1]);
+    *block = {before->segment,
+              before->offset + bytes,
+              before->bytes - bytes,
+              before,
+              before->after,
+              false,
+              {}};
+    if (before->after != nullptr) before->after->before = block;
+    before->after = block;
+    before->bytes = bytes;
+  }
+  const bool own = &stream.device() == &device_;
+  for (const Block* block : out) {
+    count_allocated(block->bytes);
+    if (!records_memory()) continue;
+    record(MemoryEvent::Kind::kAllocate, *block, own ? static_cast<int>(stream.index()) : -1);
+  }
+  return out;
 }
 
 void CachingAllocator::free(Block* block, std::vector<Use> uses) noexcept {
   allocated_.fetch_sub(block->bytes, std::memory_order_relaxed);
+  if (records_memory()) record(MemoryEvent::Kind::kFree, *block, -1);
   // In a forked child the driver's memory is not ours to manage.
   if (!device_.usable()) return;
-  if (uses.empty() && block->bytes <= ThreadCache::kMost && !device_.many_streams()) {
+  if (uses.empty() && block->bytes <= ThreadCache::kMost && !device_.many_streams() &&
+      space_ == hal::Space::kDevice) {
     ThreadCache* cache = ThreadCache::of(*this);
     if (cache != nullptr && cache->put(block)) return;
   }
@@ -86,21 +125,24 @@ void CachingAllocator::free(Block* block, std::vector<Use> uses) noexcept {
 
 void CachingAllocator::give_back(Block* block, std::vector<Use> uses) noexcept {
   try {
-    // Without a record the default stream used it, if any did.
-    if (uses.empty() && !device_.synchronous()) {
+    // Without a record the default stream used it, if any did. Copies alone use
+    // pinned memory, and they are always recorded.
+    if (uses.empty() && space_ == hal::Space::kDevice && !device_.synchronous()) {
       StreamState& stream = device_.default_stream();
       uses.push_back({&stream, stream.submitted()});
     }
+    const bool used = !uses.empty();
     const std::lock_guard lock(mutex_);
     block->uses = std::move(uses);
     put_back(block);
+    if (used) used_by_copies_.store(true);
   } catch (const std::bad_alloc&) {
     // No host memory for the list of free blocks: this one stays unused.
   }
 }
 
 void CachingAllocator::put_back(Block* block) {
-  FreeSet& set = block->segment->small ? free_small_ : free_large_;
+  FreeSet& set = free_set(*block);
   const auto absorb = [&](Block* left, Block* right) {
     for (const Use& use : right->uses) add_use(left->uses, use);
     left->bytes += right->bytes;
@@ -121,22 +163,23 @@ void CachingAllocator::put_back(Block* block) {
   set.insert(block);
 }
 
-Block* CachingAllocator::find(uint64_t bytes, StreamState& stream) {
-  FreeSet& set = bytes <= kSmallBlock ? free_small_ : free_large_;
+Block* CachingAllocator::find_in(FreeSet& set, uint64_t bytes, StreamState& stream, bool patient) {
   Block key;
   key.bytes = bytes - 1;
   // Sizes are multiples of the granularity: none lies between.
   const auto first = set.upper_bound(&key);
+  // The host can go on elsewhere instead of waiting; a stream waits by itself.
+  const bool elsewhere = !patient && stream.hal() == nullptr;
   auto best = set.end();
   int seen = 0;
   for (auto it = first; it != set.end() && seen < kLookahead; ++it, ++seen) {
     // A large segment of its own is not taken for something much smaller.
     if ((*it)->bytes >= kLargeSegment && bytes < kOwnSegment && best != set.end()) break;
-    if (best == set.end()) best = it;
+    if (best == set.end() && !elsewhere) best = it;
     const bool ready = std::all_of((*it)->uses.begin(), (*it)->uses.end(), [&](const Use& use) {
       return use.stream == &stream || use.done();
     });
-    if (ready) {
+    if (ready || (elsewhere && seen + 1 == kEnoughWaiting)) {
       best = it;
       break;
     }
@@ -146,6 +189,10 @@ Block* CachingAllocator::find(uint64_t bytes, StreamState& stream) {
   set.erase(best);
   block->free = false;
   return cut(block, bytes);
+}
+
+Block* CachingAllocator::find(uint64_t bytes, StreamState& stream, bool patient) {
+  return find_in(bytes <= kSmallBlock ? free_small_ : free_large_, bytes, stream, patient);
 }
 
 Block* CachingAllocator::cut(Block* block, uint64_t bytes) {
@@ -163,7 +210,7 @@ Block* CachingAllocator::cut(Block* block, uint64_t bytes) {
   block->after = tail;
   block->bytes = bytes;
   tail->free = true;
-  (block->segment->small ? free_small_ : free_large_).insert(tail);
+  free_set(*block).insert(tail);
   return block;
 }
 
@@ -172,6 +219,7 @@ Block* CachingAllocator::obtain(uint64_t segment_bytes, bool small) {
   if (most != 0 && reserved() + segment_bytes > most) return nullptr;
   auto segment = std::make_unique<Segment>();
   auto block = std::make_unique<Block>();
+  firsts_.reserve(firsts_.size() + 1);  // so that nothing fails once there is memory
   segment->bytes = segment_bytes;
   segment->small = small;
   const hal::Status status =
@@ -180,6 +228,7 @@ Block* CachingAllocator::obtain(uint64_t segment_bytes, bool small) {
     (void)take_failure();
     return nullptr;
   }
+  if (status.code() == FERRY_E_MISSING) missing_.store(true, std::memory_order_relaxed);
   device_.check(status, "alloc");
   block->segment = segment.get();
   block->bytes = segment_bytes;
@@ -187,6 +236,7 @@ Block* CachingAllocator::obtain(uint64_t segment_bytes, bool small) {
   ++driver_allocations_;
   reserved_.fetch_add(segment_bytes, std::memory_order_relaxed);
   peak_reserved_ = std::max(peak_reserved_, reserved());
+  if (records_memory()) record(MemoryEvent::Kind::kSegmentObtained, *block, -1);
   (void)segment.release();
   return block.release();
 }
@@ -203,18 +253,29 @@ Block* CachingAllocator::grow(uint64_t bytes, bool exact) {
   return block == nullptr ? nullptr : cut(block, bytes);
 }
 
-void CachingAllocator::wait_for_cached_work() {
+std::vector<Use> CachingAllocator::uses_of_cached() {
   std::vector<Use> uses;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const FreeSet* set : {&free_small_, &free_large_}) {
-      for (const Block* block : *set) {
-        for (const Use& use : block->uses) add_use(uses, use);
-      }
+  const std::lock_guard lock(mutex_);
+  for (const FreeSet* set : {&free_small_, &free_large_}) {
+    for (const Block* block : *set) {
+      for (const Use& use : block->uses) add_use(uses, use);
     }
   }
+  return uses;
+}
+
+void CachingAllocator::wait_for_cached_work() {
   // Without the lock: the work may free tensors when it is done.
-  for (const Use& use : uses) use.wait();
+  for (const Use& use : uses_of_cached()) use.wait();
+}
+
+void CachingAllocator::poll_cached_work() {
+  if (!used_by_copies_.exchange(false)) return;
+  bool pending = false;
+  for (const Use& use : uses_of_cached()) {
+    if (!use.done() && !use.stream->poll(use.ticket)) pending = true;
+  }
+  if (pending) used_by_copies_.store(true);
 }
 
 void CachingAllocator::release_free_segments() {
@@ -231,6 +292,7 @@ void CachingAllocator::release_free_segments() {
       it = set->erase(it);
       reserved_.fetch_sub(block->segment->bytes, std::memory_order_relaxed);
       ++driver_frees_;
+      if (records_memory()) record(MemoryEvent::Kind::kSegmentReleased, *block, -1);
       std::erase(firsts_, block);
       delete block->segment;
       delete block;
@@ -243,29 +305,35 @@ void CachingAllocator::flush_thread_caches() {
   for (ThreadCache* cache : caches_) cache->flush();
 }
 
+Block* CachingAllocator::make_room(uint64_t bytes, StreamState& stream) {
+  // What other threads keep, what work in flight holds, then whole segments.
+  flush_thread_caches();
+  wait_for_cached_work();
+  const std::lock_guard lock(mutex_);
+  ++retries_;
+  Block* block = find(bytes, stream, true);
+  if (block == nullptr) {
+    release_free_segments();
+    block = grow(bytes, false);
+  }
+  if (block == nullptr) block = grow(bytes, true);
+  // The rest of a segment that live tensors hold, though meant for large blocks.
+  if (block == nullptr) block = find_in(free_large_, bytes, stream, true);
+  if (block == nullptr) ++ooms_;
+  return block;
+}
+
 Block* CachingAllocator::allocate_central(uint64_t bytes, StreamState& stream) {
+  if (stream.hal() == nullptr) poll_cached_work();
   Block* block = nullptr;
   {
     const std::lock_guard lock(mutex_);
     ++central_allocations_;
-    block = find(bytes, stream);
+    block = find(bytes, stream, false);
     if (block == nullptr) block = grow(bytes, false);
     if (block == nullptr) block = grow(bytes, true);
   }
-  if (block == nullptr) {
-    // What other threads keep, what work in flight holds, then whole segments.
-    flush_thread_caches();
-    wait_for_cached_work();
-    const std::lock_guard lock(mutex_);
-    ++retries_;
-    block = find(bytes, stream);
-    if (block == nullptr) {
-      release_free_segments();
-      block = grow(bytes, false);
-    }
-    if (block == nullptr) block = grow(bytes, true);
-    if (block == nullptr) ++ooms_;
-  }
+  if (block == nullptr) block = make_room(bytes, stream);
   if (block == nullptr) throw_out_of_memory(bytes);
   try {
     for (const Use& use : block->uses) stream.wait_for(use);
@@ -282,64 +350,6 @@ void CachingAllocator::empty_cache() {
   wait_for_cached_work();
   const std::lock_guard lock(mutex_);
   release_free_segments();
-}
-
-MemoryStats CachingAllocator::stats() {
-  MemoryStats out;
-  {
-    const std::lock_guard lock(caches_mutex_);
-    out.allocations = gone_allocations_;
-    for (const ThreadCache* cache : caches_) out.allocations += cache->allocations();
-  }
-  const std::lock_guard lock(mutex_);
-  out.allocated = allocated();
-  out.peak_allocated = peak();
-  out.reserved = reserved();
-  out.peak_reserved = peak_reserved_;
-  out.limit = limit();
-  out.allocations += central_allocations_;
-  out.driver_allocations = driver_allocations_;
-  out.driver_frees = driver_frees_;
-  out.retries = retries_;
-  out.out_of_memory = ooms_;
-  out.segments = firsts_.size();
-  for (const FreeSet* set : {&free_small_, &free_large_}) {
-    if (!set->empty()) out.largest_free = std::max(out.largest_free, (*set->rbegin())->bytes);
-  }
-  return out;
-}
-
-std::vector<MemorySegment> CachingAllocator::snapshot() {
-  const std::lock_guard lock(mutex_);
-  std::vector<MemorySegment> out;
-  for (const Block* first : firsts_) {
-    MemorySegment segment;
-    segment.address = first->segment->memory.handle;
-    segment.bytes = first->segment->bytes;
-    for (const Block* b = first; b != nullptr; b = b->after) {
-      segment.blocks.push_back({b->offset, b->bytes, !b->free});
-    }
-    out.push_back(std::move(segment));
-  }
-  return out;
-}
-
-void CachingAllocator::throw_out_of_memory(uint64_t requested) {
-  uint64_t free_bytes = 0;
-  uint64_t total = device_.info().memory_total;
-  if (!device_.hal().memory_info(&free_bytes, &total).ok()) (void)take_failure();
-  const MemoryStats s = stats();
-  const uint64_t cached = s.reserved - std::min(s.reserved, s.allocated);
-  std::string text = "[alloc] " + device_.device().str() + " has no room for " +
-                     readable_bytes(requested) + ": " + readable_bytes(total) + " in all, " +
-                     readable_bytes(free_bytes) + " free; this process holds " +
-                     readable_bytes(s.allocated) + " in tensors and " + readable_bytes(cached) +
-                     " cached";
-  if (s.limit != 0) text += ", of at most " + readable_bytes(s.limit) + " (set_memory_limit)";
-  text += cached >= requested ? ". The cache is in pieces between live tensors, the largest of " +
-                                    readable_bytes(s.largest_free) + ": free older tensors"
-                              : ". Free tensors, use smaller batches or another device";
-  throw OutOfMemoryError(text, requested, free_bytes, total, s.allocated, s.reserved);
 }
 
 }  // namespace ferry::runtime

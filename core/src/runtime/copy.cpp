@@ -11,6 +11,7 @@
 
 #include "runtime/device_state.h"
 #include "runtime/peer.h"
+#include "runtime/pinned.h"
 #include "runtime/submission.h"
 
 namespace ferry::runtime {
@@ -29,6 +30,11 @@ ferry_location location(Place place) {
   at.offset += place.offset;
   return at;
 }
+
+struct Release {
+  void operator()(detail::Storage* storage) const noexcept { detail::release(storage); }
+};
+using Holder = std::unique_ptr<detail::Storage, Release>;
 
 std::byte* address(Place place) { return place.storage->host + place.offset; }
 
@@ -79,40 +85,37 @@ void copy_on_device(Place dst, Place src, uint64_t bytes) {
   (void)work.end("copy on device");
 }
 
+/// Host memory between two devices: pinned where one of them has it.
+Holder staging_buffer(DeviceState& target, DeviceState& source, uint64_t bytes) {
+  for (DeviceState* device : {&source, &target}) {
+    if (detail::Storage* pinned = try_pinned_storage(*device, bytes)) return Holder(pinned);
+  }
+  return Holder(detail::new_storage(DeviceState::get(Device()), bytes));
+}
+
 /// Through a ring of host buffers, so that the next piece comes down while the
-/// one before it goes up.
+/// one before it goes up. Each buffer records its copies, and so outlives them
+/// whatever happens.
 void copy_staged(Place dst, Place src, uint64_t bytes) {
   struct Buffer {
-    std::unique_ptr<std::byte[]> bytes;
+    Holder memory;
     Use upload;
   };
   std::array<Buffer, kStagingBuffers> ring;
   const uint64_t piece = std::min(bytes, kStagingBytes);
-  try {
-    size_t next = 0;
-    for (uint64_t done = 0; done < bytes; done += piece) {
-      Buffer& buffer = ring[next++ % kStagingBuffers];
-      const uint64_t n = std::min(piece, bytes - done);
-      if (buffer.bytes == nullptr) {
-        buffer.bytes = std::make_unique_for_overwrite<std::byte[]>(piece);
-      }
-      buffer.upload.wait();
-      submit_download(buffer.bytes.get(), nullptr, {src.storage, src.offset + done}, n).wait();
-      buffer.upload =
-          submit_upload({dst.storage, dst.offset + done}, buffer.bytes.get(), nullptr, n);
+  size_t next = 0;
+  for (uint64_t done = 0; done < bytes; done += piece) {
+    Buffer& buffer = ring[next++ % kStagingBuffers];
+    const uint64_t n = std::min(piece, bytes - done);
+    if (buffer.memory == nullptr) {
+      buffer.memory = staging_buffer(*dst.storage->device, *src.storage->device, piece);
     }
-    for (const Buffer& buffer : ring) buffer.upload.wait();
-  } catch (...) {
-    // What is still under way reads the buffers: they outlive it.
-    for (Buffer& buffer : ring) {
-      try {
-        buffer.upload.wait();
-      } catch (...) {
-        (void)buffer.bytes.release();
-      }
-    }
-    throw;
+    detail::Storage* between = buffer.memory.get();
+    buffer.upload.wait();
+    submit_download(between->host, between, {src.storage, src.offset + done}, n).wait();
+    buffer.upload = submit_upload({dst.storage, dst.offset + done}, between->host, between, n);
   }
+  for (const Buffer& buffer : ring) buffer.upload.wait();
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ void copy_to_host(void* dst, Place src, uint64_t bytes) {
   submit_download(dst, nullptr, src, bytes).wait();
 }
 
-void copy_bytes(Place dst, Place src, uint64_t bytes, bool non_blocking) {
+void copy_bytes(Place dst, Place src, uint64_t bytes, CopyMode mode) {
   const bool to_host = dst.storage->host != nullptr;
   const bool from_host = src.storage->host != nullptr;
   DeviceState& target = *dst.storage->device;
@@ -145,14 +148,15 @@ void copy_bytes(Place dst, Place src, uint64_t bytes, bool non_blocking) {
     wait_for_host(*src.storage);
     copy_on_host(address(dst), address(src), bytes);
   } else if (to_host) {
-    if (non_blocking) {
+    if (mode != CopyMode::kBlocking) {
       (void)submit_download(address(dst), dst.storage, src, bytes);
     } else {
       wait_for_host(*dst.storage);
       submit_download(address(dst), nullptr, src, bytes).wait();
     }
   } else if (from_host) {
-    if (non_blocking && src.storage->pinned) {
+    const bool kept = mode == CopyMode::kSourceKept;
+    if (kept || (mode == CopyMode::kNonBlocking && src.storage->pinned)) {
       (void)submit_upload(dst, address(src), src.storage, bytes);
     } else {
       wait_for_host(*src.storage);

@@ -18,10 +18,12 @@ struct Place {
 
 /// Copies `bytes` >= 1 bytes; the ranges do not overlap. Comes after all earlier
 /// work on both sides. On one device the copy may happen later, in stream order.
-/// Otherwise it is done on return, unless `non_blocking` and one side is host
+/// Otherwise it is done on return, unless it need not block and one side is host
 /// memory: then it may still be under way, and later uses of either side
-/// through Ferry wait for it. The source in pageable memory is free on return.
-void copy_bytes(Place dst, Place src, uint64_t bytes, bool non_blocking = false);
+/// through Ferry wait for it. The source in pageable memory is free on return,
+/// unless the caller says that it keeps it unchanged.
+enum class CopyMode { kBlocking, kNonBlocking, kSourceKept };
+void copy_bytes(Place dst, Place src, uint64_t bytes, CopyMode mode = CopyMode::kBlocking);
 /// Done on return. `src` is free for reuse.
 void copy_from_host(Place dst, const void* src, uint64_t bytes);
 /// Done on return, after the device's earlier work.

@@ -13,6 +13,7 @@
 #include "ferry/error.h"
 #include "runtime/host_services.h"
 #include "runtime/log.h"
+#include "runtime/memory_history.h"
 #include "runtime/memory_limit.h"
 #include "runtime/registry.h"
 
@@ -20,8 +21,9 @@ namespace ferry::runtime {
 namespace {
 
 constexpr const char* kFamilyNames[kFamilyCount] = {
-    FERRY_FAMILY_MAP,  FERRY_FAMILY_REDUCE, FERRY_FAMILY_MATMUL,  FERRY_FAMILY_CONV,
-    FERRY_FAMILY_POOL, FERRY_FAMILY_GATHER, FERRY_FAMILY_SOFTMAX, FERRY_FAMILY_LAYER_NORM};
+    FERRY_FAMILY_MAP,     FERRY_FAMILY_REDUCE, FERRY_FAMILY_MATMUL,  FERRY_FAMILY_CONV,
+    FERRY_FAMILY_POOL,    FERRY_FAMILY_GATHER, FERRY_FAMILY_SOFTMAX, FERRY_FAMILY_LAYER_NORM,
+    FERRY_FAMILY_SCATTER, FERRY_FAMILY_SORT,   FERRY_FAMILY_SCAN};
 
 constexpr int kMaxBackends = 64;
 constexpr int kMaxDevices = 64;
@@ -73,11 +75,11 @@ DeviceState::DeviceState(const Device& device, const ferry_device_info& info, si
   streams_.push_back(std::make_unique<StreamState>(*this, 0, 0, std::move(stream)));
   default_stream_ = streams_[0].get();
   for (const hal::Kernel* kernel : kernels) {
-    for (int f = 0; f < kFamilyCount; ++f) {
-      if (std::strcmp(kernel->traits().family, kFamilyNames[f]) == 0) {
-        kernels_[f].push_back(kernel);
-      }
-    }
+    const auto* const known = std::find_if(
+        std::begin(kFamilyNames), std::end(kFamilyNames),
+        [&](const char* name) { return std::strcmp(kernel->traits().family, name) == 0; });
+    auto& list = known != std::end(kFamilyNames) ? kernels_[known - kFamilyNames] : other_kernels_;
+    list.push_back(kernel);
   }
 }
 
@@ -106,6 +108,7 @@ DeviceState& DeviceState::open(const Device& device) {
   if (slots().opened == 0) {
     set_device_lost_handler(&on_device_lost);
     pthread_atfork(nullptr, nullptr, &DeviceState::mark_forked);
+    start_memory_history_from_environment();
   }
   std::unique_ptr<hal::Device> opened;
   const auto index = static_cast<uint32_t>(device.index());

@@ -22,9 +22,23 @@
 
 namespace ferry::runtime {
 
-/// The kernel families that the core's ops are made of.
-enum class Family : uint8_t { kMap, kReduce, kMatmul, kConv, kPool, kGather, kSoftmax, kLayerNorm };
-inline constexpr int kFamilyCount = 8;
+/// The kernel families that the core's ops are made of; kOther stands for those
+/// of a plugin's own, which have no name here and no list in DeviceState.
+enum class Family : uint8_t {
+  kMap,
+  kReduce,
+  kMatmul,
+  kConv,
+  kPool,
+  kGather,
+  kSoftmax,
+  kLayerNorm,
+  kScatter,
+  kSort,
+  kScan,
+  kOther
+};
+inline constexpr int kFamilyCount = 11;
 const char* family_name(Family family) noexcept;
 
 /// Made when a device is first used, never destroyed: at exit its driver may be
@@ -95,6 +109,8 @@ class DeviceState {
   std::span<const hal::Kernel* const> kernels(Family family) const noexcept {
     return kernels_[static_cast<size_t>(family)];
   }
+  /// Those of families that the core's ops do not use.
+  std::span<const hal::Kernel* const> other_kernels() const noexcept { return other_kernels_; }
   void count_fallback(uint64_t bytes) noexcept {
     fallback_calls_.fetch_add(1, std::memory_order_relaxed);
     fallback_bytes_.fetch_add(bytes, std::memory_order_relaxed);
@@ -120,6 +136,7 @@ class DeviceState {
   CachingAllocator allocator_, pinned_;
   bool host_accessible_ = false;
   std::array<std::vector<const hal::Kernel*>, kFamilyCount> kernels_;
+  std::vector<const hal::Kernel*> other_kernels_;
 
   StreamState* default_stream_ = nullptr;
   std::atomic<bool> many_streams_{false};

@@ -63,6 +63,11 @@ MemoryStats memory_stats(const Device& device) {
   return state != nullptr ? state->allocator().stats() : MemoryStats{};
 }
 
+MemoryStats pinned_memory_stats(const Device& device) {
+  DeviceState* state = DeviceState::peek(device);
+  return state != nullptr ? state->pinned().stats() : MemoryStats{};
+}
+
 std::string memory_summary(const Device& device) {
   const MemoryStats s = memory_stats(device);
   const std::string line = fmt::format("|{:-<28}|{:-<16}|{:-<16}|\n", "", "", "");

@@ -65,6 +65,27 @@ Storage* new_storage(runtime::DeviceState& device, uint64_t bytes) {
                         device.host_accessible());
 }
 
+std::vector<Storage*> new_storage_run(runtime::DeviceState& device,
+                                      std::span<const uint64_t> sizes) {
+  std::vector<std::unique_ptr<Storage>> made;
+  for (size_t i = 0; i < sizes.size(); ++i) made.push_back(std::make_unique<Storage>());
+  std::vector<Storage*> out(sizes.size());
+  const std::vector<runtime::Block*> blocks =
+      device.allocator().allocate_run(sizes, device.current_stream());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    out[i] = made[i].release();
+    out[i]->device = &device;
+    out[i]->block = blocks[i];
+    out[i]->source = &device.allocator();
+    out[i]->at = blocks[i]->location();
+    out[i]->bytes = sizes[i];
+    if (device.host_accessible()) {
+      out[i]->host = reinterpret_cast<std::byte*>(out[i]->at.memory.handle + out[i]->at.offset);
+    }
+  }
+  return out;
+}
+
 Storage* new_pinned_storage(runtime::DeviceState& accelerator, uint64_t bytes) {
   runtime::DeviceState& cpu = runtime::DeviceState::get(Device());
   Storage* storage = from_allocator(cpu, accelerator.pinned(), cpu.default_stream(), bytes, true);

@@ -8,10 +8,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "ferry/abi/types.h"
-#include "runtime/use.h"
 #include "runtime/object_pool.h"
+#include "runtime/use.h"
 
 namespace ferry::runtime {
 class CachingAllocator;
@@ -51,6 +53,11 @@ void release(Storage* storage) noexcept;
 /// Fresh storage of at least `bytes` (0 is allowed) with one reference, for use
 /// on the calling thread's current stream.
 Storage* new_storage(runtime::DeviceState& device, uint64_t bytes);
+/// Fresh storages of sizes[i] >= 1 bytes that lie one after the other, on the
+/// calling thread's current stream: one copy from the first on reaches them all.
+/// Each has one reference and is freed by itself.
+std::vector<Storage*> new_storage_run(runtime::DeviceState& device,
+                                      std::span<const uint64_t> sizes);
 /// Host memory from the pinned allocator of `accelerator`; its device is the CPU.
 Storage* new_pinned_storage(runtime::DeviceState& accelerator, uint64_t bytes);
 

@@ -65,6 +65,28 @@ bool StreamState::query() {
   return happened;
 }
 
+bool StreamState::poll(uint64_t ticket) {
+  if (hal_ == nullptr || done() >= ticket) return true;
+  const std::lock_guard lock(polled_mutex_);
+  while (!polled_.empty()) {
+    const hal::Status status = polled_.front().event->query();
+    if (status.code() == FERRY_NOT_READY) break;
+    Mark happened = std::move(polled_.front());
+    polled_.pop_front();
+    raise_done(happened.ticket);
+    device_.give_event(std::move(happened.event), {});
+    device_.check(status, "query");
+  }
+  if (done() >= ticket) return true;
+  // A mark behind the ticket stays until it happens: a new one each time would
+  // never be reached in a stream that is kept busy.
+  if (polled_.empty() || polled_.back().ticket < ticket) {
+    Mark here = mark();
+    if (here.event != nullptr) polled_.push_back(std::move(here));
+  }
+  return false;
+}
+
 void StreamState::wait_for(const Use& use) {
   if (use.stream == this || use.done()) return;
   if (&use.stream->device() != &device_ || hal_ == nullptr) {

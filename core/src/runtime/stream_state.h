@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -46,6 +47,10 @@ class StreamState {
   void synchronize();
   /// Whether everything submitted up to now is done. Does not block.
   bool query();
+  /// Whether `ticket` is done, as far as the device says. Does not block, and
+  /// gets to know in the end however much work follows. Throws the stream's
+  /// first error, once.
+  bool poll(uint64_t ticket);
   /// Later work of this stream comes after `use`: through an event where both
   /// are of one device, else by blocking the calling thread.
   void wait_for(const Use& use);
@@ -61,6 +66,7 @@ class StreamState {
     uint64_t ticket = 0;
   };
   Mark mark();
+  bool poll_marks(uint64_t ticket, bool* known);
   hal::Status watch(hal::Event& event, uint64_t ticket);
   void raise_done(uint64_t ticket) noexcept;
 
@@ -78,6 +84,8 @@ class StreamState {
   std::atomic<uint64_t> submitted_{0}, done_{0};
   std::vector<uint64_t> waited_;  // by stream index: the ticket waited for
   std::vector<Named> named_;      // only with a watchdog
+  std::mutex polled_mutex_;
+  std::deque<Mark> polled_;  // by rising ticket: what poll() asks for
 };
 
 }  // namespace ferry::runtime

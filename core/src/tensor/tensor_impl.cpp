@@ -9,6 +9,7 @@
 
 #include "ferry/error.h"
 #include "runtime/device_state.h"
+#include "runtime/pinned.h"
 
 namespace ferry::detail {
 namespace {
@@ -210,6 +211,14 @@ Tensor make_empty_strided(runtime::DeviceState& device, DType dtype, ShapeRef sh
     if (shape[d] != 1 && strides[d] != row_major[d]) contiguous = false;
   }
   return fresh(device, dtype, shape, strides, numel, contiguous);
+}
+
+Tensor make_pinned(const std::optional<Device>& device, DType dtype, ShapeRef shape,
+                   ShapeRef strides, const char* where) {
+  const auto numel = static_cast<uint64_t>(checked_numel(shape, dtype, where));
+  Storage* storage = runtime::pinned_storage(device, numel * item_size(dtype), where);
+  const std::unique_ptr<Storage, void (*)(Storage*)> held(storage, [](Storage* s) { release(s); });
+  return make_view(storage, dtype, shape, strides, 0, where);
 }
 
 }  // namespace ferry::detail

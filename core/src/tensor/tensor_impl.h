@@ -61,6 +61,9 @@ Tensor make_empty(runtime::DeviceState& device, DType dtype, ShapeRef shape, con
 /// The same with the given dense strides.
 Tensor make_empty_strided(runtime::DeviceState& device, DType dtype, ShapeRef shape,
                           ShapeRef strides, const char* where);
+/// The same on the CPU, in pinned host memory; `device` as pinned_storage() takes it.
+Tensor make_pinned(const std::optional<Device>& device, DType dtype, ShapeRef shape,
+                   ShapeRef strides, const char* where);
 
 /// Row-major strides.
 std::array<int64_t, FERRY_MAX_DIMS> contiguous_strides(ShapeRef shape) noexcept;
