@@ -15,7 +15,7 @@ namespace ferry::runtime {
 namespace {
 
 constexpr std::array<const char*, Environment::kVariables> kNames = {
-    "FERRY_DEVICE", "FERRY_VISIBLE_DEVICES", "FERRY_PLUGIN_PATH"};
+    "FERRY_DEVICE", "FERRY_VISIBLE_DEVICES", "FERRY_PLUGIN_PATH", "FERRY_LAYERS"};
 
 std::string in_words(const std::optional<std::string>& value) {
   return value ? fmt::format("'{}'", printable(*value)) : "unset";

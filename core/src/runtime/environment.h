@@ -17,7 +17,7 @@ std::optional<std::string> environment_variable(const char* name);
 
 class Environment {
  public:
-  enum Variable : size_t { kDevice, kVisibleDevices, kPluginPath, kVariables };
+  enum Variable : size_t { kDevice, kVisibleDevices, kPluginPath, kLayers, kVariables };
 
   /// Reads them now.
   Environment();

@@ -106,6 +106,17 @@ void log(LogLevel level, std::string_view component, std::string_view text) noex
   }
 }
 
+void log_as_asked(LogLevel level, std::string_view component, std::string_view text) noexcept {
+  const int l = static_cast<int>(level);
+  const bool nobody = stderr_level() < 0 && callback_level.load(std::memory_order_relaxed) < 0;
+  if (!nobody || l > static_cast<int>(LogLevel::kWarn)) return log(level, component, text);
+  try {
+    write_stderr(level, component, text);
+  } catch (...) {
+    // As in log().
+  }
+}
+
 LogHold::LogHold() {
   CallbackState& state = callback_state();
   std::lock_guard lock(state.mutex);

@@ -14,6 +14,7 @@
 
 #include "ferry/error.h"
 #include "runtime/device_list.h"
+#include "runtime/layers/start.h"
 #include "runtime/load_plugin.h"
 #include "runtime/log.h"
 #include "runtime/same_device.h"
@@ -159,6 +160,7 @@ Registry::Registry(const Settings& settings) {
     report_.push_back(std::move(plugin.report));
   }
   hide_devices(visible);
+  add_layers();
   mark_same_devices(backends_);
   for (const LoadReportEntry& entry : report_) log_entry(entry);
 }
@@ -174,6 +176,19 @@ void Registry::hide_devices(const VisibleDevices& visible) {
   }
   if (refusal) refusal_ = std::make_unique<const Refusal>(*refusal);
   for (size_t i = 0; i < backends_.size(); ++i) backends_[i]->id = static_cast<int>(i);
+}
+
+void Registry::add_layers() {
+  if (refusal_ != nullptr) return;
+  try {
+    const layers::Stack& stack = layers::start(environment_[Environment::kLayers]);
+    for (const auto& entry : backends_) {
+      // Where there are none, this is the object that it was.
+      entry->backend = layers::wrap(std::move(entry->backend), entry->name, stack);
+    }
+  } catch (const InvalidArgument& error) {
+    refusal_ = std::make_unique<const Refusal>(error);
+  }
 }
 
 void Registry::start_best(std::vector<Plugin>& plugins, const std::string& name) {

@@ -42,7 +42,7 @@ struct BackendEntry {
 class Registry {
  public:
   /// Loads the plugins on the first call. Later calls cost one load. Throws each
-  /// time where FERRY_VISIBLE_DEVICES cannot be honoured.
+  /// time where FERRY_VISIBLE_DEVICES or FERRY_LAYERS cannot be honoured.
   static Registry& get();
   /// As get(), and does not throw for that.
   static Registry& get_for_report();
@@ -83,11 +83,13 @@ class Registry {
   void number_backends();
   void settle_aliases();
   void hide_devices(const VisibleDevices& visible);
+  /// Puts what FERRY_LAYERS names around the backends.
+  void add_layers();
   /// The backend that `word` names, also where that could not be loaded.
   std::string_view canonical(std::string_view word) const;
 
   Environment environment_;
-  std::unique_ptr<const Refusal> refusal_;  ///< of FERRY_VISIBLE_DEVICES
+  std::unique_ptr<const Refusal> refusal_;  ///< of FERRY_VISIBLE_DEVICES or FERRY_LAYERS
   std::string visible_origin_;              ///< who said what is visible
   std::vector<std::unique_ptr<BackendEntry>> backends_;
   std::vector<LoadReportEntry> report_;
