@@ -21,6 +21,8 @@ using Action = std::function<int()>;
 void add_devices_command(CLI::App& app, Action& action);
 void add_doctor_command(CLI::App& app, Action& action);
 void add_demo_command(CLI::App& app, Action& action);
+void add_memory_command(CLI::App& app, Action& action);
+void add_verify_command(CLI::App& app, Action& action);
 
 /// The table of all devices, and below it the plugins that are not usable.
 std::string devices_text();

@@ -30,10 +30,10 @@ void show_warnings() {
       ferry::LogLevel::kWarn);
 }
 
-int run(const ferry::tools::Action& action) {
+int run(const ferry::tools::Action& action, bool loads_plugins) {
   int status = kFailed;
   try {
-    show_warnings();
+    if (loads_plugins) show_warnings();
     status = action();
   } catch (const std::exception& error) {
     std::fflush(stdout);
@@ -59,6 +59,8 @@ int main(int argc, char** argv) {
   ferry::tools::add_devices_command(app, action);
   ferry::tools::add_doctor_command(app, action);
   ferry::tools::add_demo_command(app, action);
+  ferry::tools::add_memory_command(app, action);
+  ferry::tools::add_verify_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -66,5 +68,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "ferry: %s\n\n%s", error.what(), app.help().c_str());
     return kWrongUsage;
   }
-  return run(action);
+  // verify loads its plugin in child processes only.
+  return run(action, !app.got_subcommand("verify"));
 }

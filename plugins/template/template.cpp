@@ -21,7 +21,8 @@ char* address(ferry_location at) { return reinterpret_cast<char*>(at.memory.hand
 class Allocator final : public hal::Allocator {
  public:
   hal::Status allocate(hal::Space space, uint64_t bytes, ferry_memory* memory) override {
-    if (space != hal::Space::kDevice) return hal::Status(FERRY_E_MISSING);
+    if (space != hal::Space::kDevice)
+      return hal::fail(FERRY_E_MISSING, "alloc", "no pinned memory");
     // Ferry caches blocks and recovers from this failure: never abort.
     if (bytes > kMemory - used_) return hal::fail(FERRY_E_OOM, "alloc", "the device is full");
     auto* block = static_cast<uint64_t*>(std::malloc(bytes + 64));

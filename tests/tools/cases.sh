@@ -214,6 +214,36 @@ plugin_path_absent() {
   out_has '^  \[F200\] .*nowhere'
 }
 
+memory_demo() {
+  run 0 "$ferry" memory --html "$work/page.html"
+  out_has '^Memory of the digits demo on sim:0: [0-9]+ events'
+  out_has '^sim:0 +[0-9.]+ [KM]iB'
+  out_has '^sim:0 \(pinned\) '
+  fits_line
+  grep -q '^<!DOCTYPE html>' "$work/page.html" || fail "the page is none"
+  grep -q '<path class="allocated"' "$work/page.html" || fail "the page has no curve"
+  grep -q '<rect class="allocated"' "$work/page.html" || fail "the page has no map"
+  if grep -qE 'https?://|<script' "$work/page.html"; then fail "the page needs more than itself"; fi
+}
+# What a program recorded that knows nothing of it.
+memory_recorded() {
+  FERRY_MEMORY_HISTORY="$work/history.json" FERRY_DEVICE=sim:1 run 0 "$ferry" demo --repeat 1
+  run 0 "$ferry" memory "$work/history.json"
+  out_has '^sim:1 .* 0$'
+  run 1 "$ferry" memory "$work/history.json" --html "$work/absent/page.html"
+  one_error_line
+  FERRY_MEMORY_HISTORY="$work/absent/history.json" FERRY_LOG=error run 0 "$ferry" demo --repeat 1
+  err_has "cannot write '.*/absent/history.json'"
+}
+memory_no_history() {
+  run 1 "$ferry" memory "$work/absent.json"
+  one_error_line
+  run 1 "$ferry" memory "$digits/expected.json"
+  err_has 'FERRY_MEMORY_HISTORY'
+  one_error_line
+  run 2 "$ferry" memory "$digits/expected.json" --device sim:0
+}
+
 wrong_usage() {
   run 2 "$ferry"
   err_has '^Usage: '
