@@ -6,64 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
-#include <string>
 
+#include "indices.h"
 #include "isa.h"
 #include "parallel.h"
 
 namespace ferry::cpu {
 namespace {
-
-constexpr int64_t kGrain = 16384;
-
-template <class Item>
-Item* begin_of(const ferry_tensor& t) {
-  return reinterpret_cast<Item*>(t.at.memory.handle + t.at.offset);
-}
-
-int64_t count_of(const ferry_tensor& t) {
-  int64_t n = 1;
-  for (uint32_t d = 0; d < t.ndim; ++d) n *= t.shape[d];
-  return n;
-}
-
-/// The offsets, in elements, of element `number` of `shape` in several tensors.
-template <size_t N>
-std::array<int64_t, N> offsets_of(const ferry_tensor& shape,
-                                  const std::array<const int64_t*, N>& strides, int64_t number) {
-  std::array<int64_t, N> out{};
-  for (uint32_t d = shape.ndim; d-- > 0;) {
-    const int64_t at = number % shape.shape[d];
-    number /= shape.shape[d];
-    for (size_t k = 0; k < N; ++k) out[k] += at * strides[k][d];
-  }
-  return out;
-}
-
-/// FERRY_E_ARG naming the first index outside 0..size-1.
-hal::Status check_indices(const ferry_tensor& indices, int64_t size) {
-  const int64_t n = count_of(indices);
-  const int64_t* const from = begin_of<const int64_t>(indices);
-  std::atomic<int64_t> first{n};
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t v = from[offsets_of<1>(indices, {indices.stride}, i)[0]];
-      if (v >= 0 && v < size) continue;
-      int64_t known = first.load();
-      while (i < known && !first.compare_exchange_weak(known, i)) {
-      }
-      break;
-    }
-  });
-  if (first == n) return {};
-  const int64_t value = from[offsets_of<1>(indices, {indices.stride}, first)[0]];
-  const std::string text = "index " + std::to_string(value) + " at position " +
-                           std::to_string(first.load()) + " is outside 0.." +
-                           std::to_string(size - 1);
-  return hal::fail(FERRY_E_ARG, "gather", text.c_str());
-}
 
 template <class Item>
 void gather(const ferry_call& call, const ferry_gather_attr& attr) {
@@ -126,7 +76,7 @@ class GatherKernel final : public hal::Kernel {
   }
   hal::Status launch(const ferry_call& call) const override {
     const auto& attr = *static_cast<const ferry_gather_attr*>(call.attr);
-    const hal::Status valid = check_indices(call.in[1], call.in[0].shape[attr.axis]);
+    const hal::Status valid = check_indices(call.in[1], call.in[0].shape[attr.axis], "gather");
     if (!valid.ok()) return valid;
     switch (item_size(call.in[0].dtype)) {
       case 1:

@@ -4,6 +4,7 @@
 #include "parallel.h"
 
 #include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -11,6 +12,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "ferry/sdk/plugin.h"
@@ -75,6 +77,12 @@ tbb::task_arena& arena() {
 int thread_count() {
   static const int count = choose_thread_count();
   return count;
+}
+
+void stop_threads() {
+  arena().terminate();
+  tbb::task_scheduler_handle scheduler{tbb::attach{}};
+  tbb::finalize(scheduler, std::nothrow);
 }
 
 namespace detail {

@@ -13,6 +13,10 @@ namespace ferry::cpu {
 /// quota, or FERRY_NUM_THREADS. Starts none.
 int thread_count();
 
+/// Waits until the threads have ended; one that comes back to work starts them
+/// again. Without effect while another thread computes.
+void stop_threads();
+
 namespace detail {
 void run_parallel(int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t), void* context);
 }

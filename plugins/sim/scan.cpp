@@ -13,9 +13,10 @@ class ScanKernel final : public SimKernel {
             {FERRY_FAMILY_SCAN, kAllDtypes, FERRY_KERNEL_STRIDED | FERRY_KERNEL_DETERMINISTIC}) {}
   hal::Status check(const ferry_call& call) const override {
     const auto* attr = attr_of<ferry_scan_attr>(call);
-    const ferry_dtype dtype = call.in[0].dtype;
+    const uint32_t dtype = call.in[0].dtype;
+    const uint32_t wanted = dtype >= FERRY_F16 ? dtype : uint32_t{FERRY_I64};
     const bool known = attr != nullptr && attr->op <= FERRY_SCAN_PROD && call.map == nullptr &&
-                       call.out[0].dtype == (dtype >= FERRY_F16 ? dtype : FERRY_I64);
+                       call.out[0].dtype == wanted;
     return known ? hal::Status() : hal::Status(FERRY_DECLINED);
   }
 

@@ -29,8 +29,8 @@ typedef struct ferry_call {
   const void* attr;         /* the family's attribute struct, or NULL */
   const ferry_program* map; /* fused program, or NULL */
   ferry_device device;
-  ferry_stream stream;      /* NULL: done when the launch returns */
-  ferry_location scratch;   /* at least what `scratch` asked for */
+  ferry_stream stream;    /* NULL: done when the launch returns */
+  ferry_location scratch; /* at least what `scratch` asked for */
   uint64_t scratch_bytes;
 } ferry_call;
 
@@ -163,6 +163,57 @@ typedef struct ferry_layer_norm_attr {
   uint32_t reserved;
   double eps;
 } ferry_layer_norm_attr;
+
+/* scatter/1: out[0] = in[0] with the elements of in[2] = source put into it at
+ * the places that in[1] = indices, i64, says. out[0], in[0] and source have one
+ * dtype. SELECT: indices is 1-D, source has out's shape but for dimension `axis`,
+ * which has the indices' count: out[.., index[i], ..] op= source[.., i, ..].
+ * ELEMENT: source and indices have one shape, of no more than out's sizes beside
+ * `axis`: out[.., index[.., i, ..], ..] op= source[.., i, ..]. Several sources of
+ * one place: ASSIGN keeps one of them, and the others take all of them; f16 and
+ * bf16 may round after each. ADD of bool is "or", MUL "and"; integers wrap; MAX
+ * and MIN take NaN as the extreme value. A kernel has FERRY_KERNEL_INPLACE: in[0]
+ * is often out[0] itself. An index outside 0..size-1 writes nothing but in[0] and
+ * fails the launch with FERRY_E_ARG, at once or at the next wait. */
+#define FERRY_FAMILY_SCATTER "scatter/1"
+enum { FERRY_SCATTER_SELECT = 0, FERRY_SCATTER_ELEMENT = 1 };
+typedef enum ferry_scatter_op {
+  FERRY_SCATTER_ASSIGN = 0,
+  FERRY_SCATTER_ADD = 1,
+  FERRY_SCATTER_MUL = 2,
+  FERRY_SCATTER_MAX = 3,
+  FERRY_SCATTER_MIN = 4
+} ferry_scatter_op;
+typedef struct ferry_scatter_attr {
+  uint32_t size;
+  uint32_t mode;
+  uint32_t op; /* ferry_scatter_op */
+  uint32_t axis;
+} ferry_scatter_attr;
+
+/* sort/1: out[0] = the elements of in[0] = x in order along dimension `axis`,
+ * out[1] = where along it they were in x, i64. The outputs have x's shape, or less
+ * along `axis`: then the first so many. Equal elements keep their order, which is
+ * by position both ways; NaN is larger than all numbers. */
+#define FERRY_FAMILY_SORT "sort/1"
+typedef struct ferry_sort_attr {
+  uint32_t size;
+  uint32_t axis;
+  uint32_t descending;
+  uint32_t reserved;
+} ferry_sort_attr;
+
+/* scan/1: out[.., i, ..] = the sum or product of in[0] at 0..i along dimension
+ * `axis`. One shape. A floating in[0] has out's dtype; of others out is i64, and
+ * wraps. Sums and products of f16 and bf16 accumulate in f32 or wider. */
+#define FERRY_FAMILY_SCAN "scan/1"
+enum { FERRY_SCAN_SUM = 0, FERRY_SCAN_PROD = 1 };
+typedef struct ferry_scan_attr {
+  uint32_t size;
+  uint32_t op;
+  uint32_t axis;
+  uint32_t reserved;
+} ferry_scan_attr;
 
 #ifdef __cplusplus
 }
