@@ -30,8 +30,8 @@ void expect_same(const Bytes& got, const Bytes& want, const std::string& what) {
   expect(wrong.empty(), "{}: {}", what, wrong);
 }
 
-bool has_host_function(const ferry_stream_api& api) {
-  return FERRY_HAS(&api, host_function) && api.host_function != nullptr;
+bool has_host_function(const ferry_stream_api* api) {
+  return FERRY_HAS(api, host_function) && api->host_function != nullptr;
 }
 
 /// A host function that holds its stream until it is opened, at most a second.
@@ -39,7 +39,7 @@ class Gate {
  public:
   /// False where the plugin has no host functions.
   bool hold(StreamBench& bench, const OpenStream& stream) {
-    if (!has_host_function(bench.streams)) return false;
+    if (!has_host_function(&bench.streams)) return false;
     step("host_function");
     const ferry_rc rc =
         bench.streams.host_function(bench.device.handle(), stream.handle(), &wait, this);
@@ -165,7 +165,7 @@ struct Called {
 
 void host_function(const std::string& path) {
   StreamBench bench(path);
-  if (!has_host_function(bench.streams)) not_applicable("the stream table has no host_function");
+  if (!has_host_function(&bench.streams)) not_applicable("the stream table has no host_function");
   const ferry_memory x = bench.device.alloc(kMiB);
   OpenStream stream(bench.streams, bench.device);
   for (uint32_t round = 0; round < 10; ++round) {
