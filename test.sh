@@ -22,7 +22,9 @@ TEXT
   exit 0
 fi
 
-"$root/scripts/build.sh" "$preset"
+# All targets, or those in FERRY_TARGETS.
+# shellcheck disable=SC2086
+"$root/scripts/build.sh" "$preset" ${FERRY_TARGETS:-}
 
 # The tests choose devices themselves; a setting of the caller's shell must not.
 for variable in "${!FERRY_@}"; do unset "$variable"; done

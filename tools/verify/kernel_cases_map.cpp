@@ -142,10 +142,11 @@ void one_step(const Step& s, std::vector<int64_t> shape, Flavour flavour, const 
   for (int k = 0; k < s.op.arity; ++k) {
     const bool condition = k == 0 && s.op.rule == Rule::WHERE;
     // Strides that bring each value together with each other one.
-    c.in.push_back(condition ? cycle({1, 0, 0, 1, 1}, shape, 0, 1, s.truth)
-                             : cycle(values, shape, static_cast<size_t>(3 * k),
-                                     k == 0 ? 1 : values.size() + static_cast<size_t>(2 * k) - 1,
-                                     s.dtype));
+    c.in.push_back(condition
+                       ? cycle({1, 0, 0, 1, 1}, shape, 0, 1, s.truth)
+                       : cycle(values, shape, size_t{3} * static_cast<size_t>(k),
+                               k == 0 ? 1 : values.size() + size_t{2} * static_cast<size_t>(k) - 1,
+                               s.dtype));
   }
   program.output(program.then(s.op.code, 0, s.op.arity > 1 ? 1 : 0, s.op.arity > 2 ? 2 : 0));
   c.map = program;

@@ -89,7 +89,7 @@ Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, cons
     scores = masked(scores, options);
   }
   const Tensor weights = softmax(scores, -1).to(query.dtype());
-  const Tensor out = matmul(weights, v);
+  Tensor out = matmul(weights, v);
   if (!grouped) return out;
   Shape shape = query.shape();
   shape.back() = value.size(-1);

@@ -35,7 +35,7 @@ Tensor with_summand(const char* where, const Tensor& c, const Tensor& product, S
     throw InvalidArgument(where, "integer operands need integer alpha and beta");
   }
   const bool scales = alpha.to_double() != 1;
-  const Tensor scaled = scales ? mul(product, alpha) : product;
+  Tensor scaled = scales ? mul(product, alpha) : product;
   if (beta.to_double() == 0) return scaled;
   return add(beta.to_double() == 1 ? c : mul(c, beta), scaled);
 }
