@@ -58,7 +58,8 @@ case "$kind" in
     grow program.h ferry_program
     grow kernel.h ferry_call
     grow kernel.h ferry_kernel
-    for type in $(sed -nE 's/^typedef struct (ferry_\w+_attr) .*/\1/p' "$to/kernel.h"); do
+    mapfile -t types < <(sed -nE 's/^typedef struct (ferry_\w+_attr) .*/\1/p' "$to/kernel.h")
+    for type in "${types[@]}"; do
       grow kernel.h "$type"
     done
     grow plugin.h ferry_host
