@@ -153,6 +153,11 @@ class Validate : public ::testing::Test {
     ASSERT_TRUE(device_->allocator().allocate(hal::Space::kDevice, 1024, &block_).ok());
     (void)take_failure();
   }
+  void TearDown() override {
+    // Layers keep their records as long as their backend: for the process.
+    static auto& kept = *new std::vector<std::unique_ptr<hal::Backend>>();
+    kept.push_back(std::move(backend_));
+  }
   void expect(Status status, ferry_rc code, std::vector<std::string> parts) {
     EXPECT_EQ(status.code(), code);
     const std::string text = take_failure();

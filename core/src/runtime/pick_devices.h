@@ -15,7 +15,7 @@ namespace ferry::runtime {
 struct Picked {
   int backend = 0;  ///< BackendEntry::id
   uint32_t index = 0;
-  friend auto operator<=>(const Picked&, const Picked&) = default;
+  friend auto operator<=>(const Picked&, const Picked&) = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// The devices in the order of the list; where it only excludes, in that of the

@@ -3,6 +3,8 @@
 // StateDict: an ordered dict whose index stays cheap for a million names.
 #include "ferry/state_dict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 
@@ -74,8 +76,9 @@ StateDict StateDict::strip_prefix(std::string_view prefix) const {
     const bool has = name.starts_with(prefix);
     std::string stripped = has ? name.substr(prefix.size()) : name;
     if (out.contains(stripped)) {
-      throw InvalidArgument("strip_prefix", "'" + name + "' would become '" + stripped +
-                                                "', a name that is there already");
+      throw InvalidArgument(
+          "strip_prefix",
+          fmt::format("'{}' would become '{}', a name that is there already", name, stripped));
     }
     out.set(std::move(stripped), tensor);
   }
