@@ -154,9 +154,14 @@ class Validate : public ::testing::Test {
     (void)take_failure();
   }
   void TearDown() override {
-    // Layers keep their records as long as their backend: for the process.
-    static auto& kept = *new std::vector<std::unique_ptr<hal::Backend>>();
-    kept.push_back(std::move(backend_));
+    // Layers keep what they know of a device for the process, as the runtime
+    // keeps devices.
+    static auto& backends = *new std::vector<std::unique_ptr<hal::Backend>>();
+    static auto& devices = *new std::vector<std::unique_ptr<hal::Device>>();
+    stream_.reset();
+    devices.push_back(std::move(device_));
+    devices.push_back(std::move(other_));
+    backends.push_back(std::move(backend_));
   }
   void expect(Status status, ferry_rc code, std::vector<std::string> parts) {
     EXPECT_EQ(status.code(), code);

@@ -137,9 +137,12 @@ std::string MemoryMap::check_blocks(const Memory& memory, uint64_t offset, uint6
     }
   }
   auto freed = memory.freed.upper_bound(offset);
-  if (freed != memory.freed.begin() && covers((--freed)->first, freed->second.bytes, offset, 1)) {
-    return fmt::format("the bytes {} to {} are of memory that was freed: {}", offset,
-                       offset + bytes, text_of(freed->second));
+  if (freed != memory.freed.begin()) {
+    --freed;
+    if (covers(freed->first, freed->second.bytes, offset, 1)) {
+      return fmt::format("the bytes {} to {} are of memory that was freed: {}", offset,
+                         offset + bytes, text_of(freed->second));
+    }
   }
   return fmt::format(
       "the bytes {} to {} lie in no live block of the {} that the caching "
