@@ -19,6 +19,7 @@ class FunctionCase {
  public:
   FunctionCase(io::Value value, const Device& device) : value_(std::move(value)), device_(device) {}
 
+  const Device& device() const { return device_; }
   std::string op() const { return value_.at("op").as_string(); }
   bool is_refused() const { return value_.at("out").is_none(); }
   io::Value out() const { return value_.at("out"); }

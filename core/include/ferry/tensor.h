@@ -67,6 +67,9 @@ struct Storage;
 FERRY_API void retain(TensorImpl* impl) noexcept;
 FERRY_API void release(TensorImpl* impl) noexcept;
 }  // namespace detail
+namespace indexing {
+class TensorIndex;
+}
 
 /// A handle. Copies share the tensor itself; views share its storage. A
 /// default-made handle is undefined: every operation on it throws
@@ -188,6 +191,13 @@ class FERRY_API Tensor {
   Tensor as_strided(Sizes shape, Sizes strides, int64_t storage_offset) const;
   /// Row of the first dimension.
   Tensor operator[](int64_t index) const { return select(0, index); }
+
+  // ---- Indexing: see ferry/indexing.h --------------------------------------
+  Tensor index(std::initializer_list<indexing::TensorIndex> indices) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices,
+                           const Tensor& value, bool accumulate = false) const;
+  const Tensor& index_put_(std::initializer_list<indexing::TensorIndex> indices,
+                           Scalar value) const;
 
   // ---- Printing ---------------------------------------------------------
   /// As PyTorch prints it, with dtype and device where not the default.

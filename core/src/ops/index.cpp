@@ -8,6 +8,7 @@
 #include "ferry/ops.h"
 #include "ops/dispatch.h"
 #include "ops/map_builder.h"
+#include "ops/scatter.h"
 #include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
@@ -18,14 +19,7 @@ using detail::TensorImpl;
 
 namespace {
 
-/// The index as the kernels take it.
-Tensor as_index(const Tensor& index, const char* where) {
-  const TensorImpl& impl = impl_of(index, where);
-  if (impl.dtype == kI64) return index;
-  if (impl.dtype == kI32) return index.to(kI64);
-  throw InvalidArgument(where,
-                        "the index must be int64 or int32, not " + std::string(name(impl.dtype)));
-}
+using ops::as_index;
 
 Tensor launch_gather(const char* where, const Tensor& x, const Tensor& index, size_t axis,
                      uint32_t mode, const Shape& shape) {
@@ -61,6 +55,14 @@ Tensor select_rows(const char* where, const Tensor& x, int64_t dim, const Tensor
 }
 
 }  // namespace
+
+Tensor ops::as_index(const Tensor& index, const char* where) {
+  const TensorImpl& impl = impl_of(index, where);
+  if (impl.dtype == kI64) return index;
+  if (impl.dtype == kI32) return index.to(kI64);
+  throw InvalidArgument(where,
+                        "the index must be int64 or int32, not " + std::string(name(impl.dtype)));
+}
 
 Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
   return select_rows("index_select", x, dim, index);
