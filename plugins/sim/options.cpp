@@ -96,9 +96,9 @@ bool choose(std::string_view word, const std::pair<std::string_view, T> (&list)[
 }
 
 hal::Status parse_families(std::string_view text, std::string* out) {
-  constexpr std::string_view kFamilies[] = {"map",     "reduce", "matmul",  "conv",
-                                            "pool",    "gather", "softmax", "layer_norm",
-                                            "scatter", "sort",   "scan"};
+  constexpr std::string_view kFamilies[] = {"map",    "reduce",    "matmul",     "conv",    "pool",
+                                            "gather", "softmax",   "layer_norm", "scatter", "sort",
+                                            "scan",   "attention", "rope"};
   const bool good = for_each_word(text, [&](std::string_view word) {
     if (word.ends_with("/1")) word.remove_suffix(2);
     for (const std::string_view family : kFamilies) {
@@ -111,7 +111,8 @@ hal::Status parse_families(std::string_view text, std::string* out) {
   if (!good) {
     return refuse(
         "kernels", text,
-        "a list of map, reduce, matmul, conv, pool, gather, softmax, layer_norm, or none");
+        "a list of map, reduce, matmul, conv, pool, gather, softmax, layer_norm, scatter, sort, "
+        "scan, attention, rope, or none");
   }
   if (out->empty()) out->push_back(',');  // none at all
   return {};

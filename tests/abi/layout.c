@@ -26,6 +26,8 @@ int main(void) {
                   differs("FERRY_FAMILY_SCATTER", FERRY_FAMILY_SCATTER, "scatter/1") +
                   differs("FERRY_FAMILY_SORT", FERRY_FAMILY_SORT, "sort/1") +
                   differs("FERRY_FAMILY_SCAN", FERRY_FAMILY_SCAN, "scan/1") +
+                  differs("FERRY_FAMILY_ATTENTION", FERRY_FAMILY_ATTENTION, "attention/1") +
+                  differs("FERRY_FAMILY_ROPE", FERRY_FAMILY_ROPE, "rope/1") +
                   differs("FERRY_PLUGIN_SYMBOL", FERRY_PLUGIN_SYMBOL, "ferry_plugin_v1");
   printf("the layout is that of ABI 1: it was compared while this was compiled\n");
   return bad;

@@ -36,9 +36,11 @@ enum class Family : uint8_t {
   kScatter,
   kSort,
   kScan,
+  kAttention,
+  kRope,
   kOther
 };
-inline constexpr int kFamilyCount = 11;
+inline constexpr int kFamilyCount = 13;
 const char* family_name(Family family) noexcept;
 
 /// Made when a device is first used, never destroyed: at exit its driver may be

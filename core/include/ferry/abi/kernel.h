@@ -215,6 +215,39 @@ typedef struct ferry_scan_attr {
   uint32_t reserved;
 } ferry_scan_attr;
 
+/* attention/1: out[0] [B, H, L, V] = softmax(scale * query key^T + mask) value,
+ * along the last dimension of the scores [L, S]; in[0] = query [B, H, L, E],
+ * in[1] = key [B, G, S, E], in[2] = value [B, G, S, V]. G divides H: head h has
+ * the key and value h / (H / G). Four dimensions each, one floating dtype; f16
+ * and bf16 compute in f32 and are rounded once, as the output. Flags: MASK: in[3]
+ * = mask [b, h, l, S], each of b, h, l being 1, which stands for all, or B, H, L;
+ * bool, false where nothing is looked at, or of the query's dtype, added. CAUSAL:
+ * row i looks at columns 0..i + causal_offset, of which none or more than S may
+ * exist. A score of -inf has weight 0; whether that is multiplied by a value that
+ * is not finite is open. A row without any other score is NaN, and so is one with
+ * a NaN among its scores. */
+#define FERRY_FAMILY_ATTENTION "attention/1"
+enum { FERRY_ATTENTION_MASK = 1u << 0, FERRY_ATTENTION_CAUSAL = 1u << 1 };
+typedef struct ferry_attention_attr {
+  uint32_t size;
+  uint32_t flags; /* FERRY_ATTENTION_ */
+  int64_t causal_offset;
+  double scale;
+} ferry_attention_attr;
+
+/* rope/1: turns pairs of the last dimension: a, b become a c - b s, b c + a s. in[0]
+ * = x [B, H, L, D], in[1] = cosines, in[2] = sines [b, L, R / 2], b being 1, which
+ * stands for all, or B; out[0] has x's shape and dtype, which is floating. c and s
+ * are f32, or f64 where x is; f16 and bf16 compute in f32. Pair k, 0 <= k < R / 2, is
+ * elements k and k + R / 2, with FERRY_ROPE_INTERLEAVED 2 k and 2 k + 1; elements
+ * from R on, R <= D, are copied. */
+#define FERRY_FAMILY_ROPE "rope/1"
+enum { FERRY_ROPE_INTERLEAVED = 1u << 0 };
+typedef struct ferry_rope_attr {
+  uint32_t size;
+  uint32_t flags; /* FERRY_ROPE_ */
+} ferry_rope_attr;
+
 #ifdef __cplusplus
 }
 #endif

@@ -136,16 +136,53 @@ std::string check_program(const ferry_call& call) {
   return {};
 }
 
+/// The families of abi/kernel.h.
+bool is_ours(std::string_view family) {
+  constexpr std::string_view kFamilies[] = {
+      FERRY_FAMILY_MAP,     FERRY_FAMILY_REDUCE, FERRY_FAMILY_MATMUL,  FERRY_FAMILY_CONV,
+      FERRY_FAMILY_POOL,    FERRY_FAMILY_GATHER, FERRY_FAMILY_SOFTMAX, FERRY_FAMILY_LAYER_NORM,
+      FERRY_FAMILY_SCATTER, FERRY_FAMILY_SORT,   FERRY_FAMILY_SCAN,    FERRY_FAMILY_ATTENTION,
+      FERRY_FAMILY_ROPE};
+  return std::find(std::begin(kFamilies), std::end(kFamilies), family) != std::end(kFamilies);
+}
+
+std::string check_attention(const ferry_call& c) {
+  const auto& a = *static_cast<const ferry_attention_attr*>(c.attr);
+  const bool masked = (a.flags & FERRY_ATTENTION_MASK) != 0;
+  if (c.n_in != (masked ? 4u : 3u)) return fmt::format("n_in: {} with flags {}", c.n_in, a.flags);
+  for (uint32_t i = 0; i < c.n_in; ++i) {
+    if (c.in[i].ndim != 4) return fmt::format("in[{}]: {} dimensions, not 4", i, c.in[i].ndim);
+  }
+  const ferry_tensor &q = c.in[0], &k = c.in[1], &v = c.in[2], &out = c.out[0];
+  const bool fits = q.shape[0] == k.shape[0] && q.shape[0] == v.shape[0] &&
+                    k.shape[1] == v.shape[1] && q.shape[1] % k.shape[1] == 0 &&
+                    k.shape[2] == v.shape[2] && q.shape[3] == k.shape[3] && out.ndim == 4 &&
+                    std::equal(q.shape, q.shape + 3, out.shape) && out.shape[3] == v.shape[3];
+  if (fits) return {};
+  return fmt::format("query {}, key {}, value {} and out {} do not fit", describe(q), describe(k),
+                     describe(v), describe(out));
+}
+
+std::string check_rope(const ferry_call& c) {
+  if (c.n_in != 3) return fmt::format("n_in: {}, not 3", c.n_in);
+  const ferry_tensor &x = c.in[0], &cosines = c.in[1], &sines = c.in[2];
+  const bool fits = x.ndim == 4 && cosines.ndim == 3 && sines.ndim == 3 &&
+                    std::equal(cosines.shape, cosines.shape + 3, sines.shape) &&
+                    (cosines.shape[0] == 1 || cosines.shape[0] == x.shape[0]) &&
+                    cosines.shape[1] == x.shape[2] && 2 * cosines.shape[2] <= x.shape[3];
+  if (fits) return {};
+  return fmt::format("x {}, cosines {} and sines {} do not fit", describe(x), describe(cosines),
+                     describe(sines));
+}
+
 std::string check_attributes(const Call& call) {
   const ferry_call& c = *call.launch;
   const std::string_view family = call.kernel->traits().family;
   const auto lacks = [&](uint32_t axis) { return c.n_in > 0 && axis >= c.in[0].ndim; };
-  if (family == FERRY_FAMILY_REDUCE || family == FERRY_FAMILY_GATHER ||
-      family == FERRY_FAMILY_SOFTMAX || family == FERRY_FAMILY_CONV ||
-      family == FERRY_FAMILY_POOL || family == FERRY_FAMILY_LAYER_NORM ||
-      family == FERRY_FAMILY_SCATTER || family == FERRY_FAMILY_SORT ||
-      family == FERRY_FAMILY_SCAN) {
-    if (c.attr == nullptr) return "attr: it is null";
+  constexpr std::string_view kWithout[] = {FERRY_FAMILY_MAP, FERRY_FAMILY_MATMUL};
+  if (c.attr == nullptr && is_ours(family) &&
+      std::find(std::begin(kWithout), std::end(kWithout), family) == std::end(kWithout)) {
+    return "attr: it is null";
   }
   if (family == FERRY_FAMILY_REDUCE) {
     const auto& a = *static_cast<const ferry_reduce_attr*>(c.attr);
@@ -169,6 +206,10 @@ std::string check_attributes(const Call& call) {
   } else if (family == FERRY_FAMILY_SCAN) {
     const auto& a = *static_cast<const ferry_scan_attr*>(c.attr);
     if (lacks(a.axis)) return fmt::format("attr: axis {} of {} dimensions", a.axis, c.in[0].ndim);
+  } else if (family == FERRY_FAMILY_ATTENTION) {
+    return check_attention(c);
+  } else if (family == FERRY_FAMILY_ROPE) {
+    return check_rope(c);
   }
   return {};
 }
