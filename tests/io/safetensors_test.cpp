@@ -101,7 +101,7 @@ TEST_F(SafeTensors, FromAndToADevice) {
 }
 
 TEST_F(SafeTensors, TheContentDecidesNotTheName) {
-  save({{"w", tensor<float>({1})}}, path("x.pt"));
+  save_safetensors({{"w", tensor<float>({1})}}, path("x.pt"));
   EXPECT_EQ(load(path("x.pt")).at("w").as_tensor().item<float>(), 1);
   const std::string torch = file("y.safetensors", read_file(fixture("plain.pt")));
   EXPECT_EQ(load(torch).size(), 2u);

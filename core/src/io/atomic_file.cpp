@@ -65,13 +65,20 @@ void AtomicFile::fail(const char* what, int error) const {
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
+  write_at(end_, data, bytes);
+  end_ += bytes;
+}
+
+void AtomicFile::write_at(uint64_t offset, const void* data, size_t bytes) {
   const auto* next = static_cast<const std::byte*>(data);
   while (bytes > 0) {
     constexpr size_t kMostAtOnce = size_t{1} << 30;
-    const ssize_t count = ::write(fd_, next, std::min(bytes, kMostAtOnce));
+    const ssize_t count =
+        ::pwrite(fd_, next, std::min(bytes, kMostAtOnce), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("cannot be written", errno);
     next += count;
+    offset += static_cast<uint64_t>(count);
     bytes -= static_cast<size_t>(count);
   }
 }

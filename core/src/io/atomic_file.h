@@ -5,6 +5,7 @@
 #define FERRY_IO_ATOMIC_FILE_H
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace ferry::io {
@@ -18,7 +19,10 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
+  /// At the end of what was written so.
   void write(const void* data, size_t bytes);
+  /// At a place of its own, which write() does not see.
+  void write_at(uint64_t offset, const void* data, size_t bytes);
   /// Returns when the file would outlive a power cut.
   void commit();
 
@@ -29,6 +33,7 @@ class AtomicFile {
   std::string folder_;
   std::string temporary_;
   int fd_ = -1;
+  uint64_t end_ = 0;
 };
 
 }  // namespace ferry::io

@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ferry/error.h"
-#include "ferry/io/load.h"
+#include "ferry/io/save.h"
 #include "io/atomic_file.h"
 #include "io/safetensors_header.h"
 #include "io/text.h"
@@ -155,7 +155,5 @@ void save_safetensors(const StateDict& state, const std::string& path,
   for (const Entry* entry : order) write_tensor(file, entry->tensor);
   file.commit();
 }
-
-void save(const StateDict& state, const std::string& path) { save_safetensors(state, path); }
 
 }  // namespace ferry

@@ -49,8 +49,9 @@ std::string lower_start(std::string_view text) {
 
 bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-/// Whether every character has the number of bytes that its first one says.
-bool is_utf8(std::string_view text) {
+}  // namespace
+
+bool is_utf8(std::string_view text) noexcept {
   for (size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i++]);
     int more = 0;
@@ -62,8 +63,6 @@ bool is_utf8(std::string_view text) {
   }
   return true;
 }
-
-}  // namespace
 
 std::string in_quotes(std::string_view text, size_t most) {
   const bool cut = text.size() > most;

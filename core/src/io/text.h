@@ -17,6 +17,9 @@ using Bytes = std::span<const std::byte>;
 /// that are no UTF-8, are escaped.
 std::string in_quotes(std::string_view text, size_t most = 120);
 
+/// Whether every character has the number of bytes that its first one says.
+bool is_utf8(std::string_view text) noexcept;
+
 /// What a file that begins with `start` looks like: "an HTML page", "a Git LFS
 /// pointer (...)". Never empty.
 std::string looks_like(Bytes start);

@@ -99,6 +99,13 @@ const TorchName* find_torch_name(std::string_view module, std::string_view name)
   return nullptr;
 }
 
+std::string_view storage_class(DType dtype) noexcept {
+  for (const TorchName& known : kNames) {
+    if (known.role == Role::kTypedStorage && known.dtype == dtype) return known.name;
+  }
+  return {};
+}
+
 std::string_view hint_for(std::string_view module, std::string_view name) noexcept {
   for (const Hint& hint : kHints) {
     if (hint.module == module && hint.name == name) return hint.words;

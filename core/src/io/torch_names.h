@@ -37,6 +37,9 @@ struct TorchName {
 /// Null for every other name.
 const TorchName* find_torch_name(std::string_view module, std::string_view name) noexcept;
 
+/// The class of storages of a dtype: "FloatStorage".
+std::string_view storage_class(DType dtype) noexcept;
+
 /// What is known about a name that is not allowed, to be added to the message
 /// that refuses it. May be empty.
 std::string_view hint_for(std::string_view module, std::string_view name) noexcept;

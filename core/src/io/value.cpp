@@ -62,6 +62,13 @@ bool is_state_dict(const Value& value) {
 }  // namespace
 
 Value Value::of(std::string value) { return Value(Text(shared(std::move(value)))); }
+Value Value::of(const StateDict& state) {
+  std::vector<Item> items;
+  items.reserve(state.size());
+  for (const auto& [name, tensor] : state) items.push_back({of(name), of(tensor)});
+  return dict(std::move(items));
+}
+
 Value Value::list(std::vector<Value> values) { return Value(List{shared(std::move(values))}); }
 Value Value::tuple(std::vector<Value> values) {
   return Value(List{shared(std::move(values)), true});

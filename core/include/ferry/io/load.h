@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loading and saving checkpoints.
+// Loading checkpoints.
 #ifndef FERRY_IO_LOAD_H
 #define FERRY_IO_LOAD_H
 
@@ -9,8 +9,8 @@
 
 #include "ferry/export.h"
 #include "ferry/io/map_location.h"
+#include "ferry/io/save.h"
 #include "ferry/io/value.h"
-#include "ferry/state_dict.h"
 
 namespace ferry {
 
@@ -26,19 +26,6 @@ namespace ferry {
 /// Ferry does not have; nothing stays allocated. UnavailableError: a device
 /// that a tag names is not here and `map` gives no other. OutOfMemoryError.
 FERRY_API io::Value load(const std::string& path, const MapLocation& map = {});
-
-/// Writes a safetensors file that replaces `path` only when it is complete.
-/// Tensors may be on any device. Equal views of one storage (tied weights) are
-/// stored once and are one tensor again after load(); other views are stored
-/// as contiguous tensors of their own.
-///
-/// InvalidArgument: an undefined tensor, a name or text that is no UTF-8, or
-/// metadata whose key begins with "ferry.alias."; names beyond what other
-/// readers accept. FileError: the file cannot be written; nothing is left.
-FERRY_API void save_safetensors(const StateDict& state, const std::string& path,
-                                const std::map<std::string, std::string>& metadata = {});
-/// The same, without metadata.
-FERRY_API void save(const StateDict& state, const std::string& path);
 
 namespace io {
 

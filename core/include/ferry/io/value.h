@@ -38,6 +38,8 @@ class FERRY_API Value {
   static Value of(std::string value);
   static Value of(const char* value) { return of(std::string(value)); }
   static Value of(Tensor value) { return Value(std::move(value)); }
+  /// A dict from the names to the tensors.
+  static Value of(const StateDict& state);
   static Value list(std::vector<Value> values);
   static Value tuple(std::vector<Value> values);
   /// Keeps the order. A key that comes again replaces the earlier value in its
