@@ -17,7 +17,7 @@ fi
 # The op list and the ABI's tables are laid out by hand: their columns are read
 # as such. So is anything between "clang-format off" and "on".
 mapfile -d '' -t sources < <(
-  find core backends plugins reference tools tests examples bench -type f \
+  find core data backends plugins reference tools tests examples bench -type f \
     \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' \) \
     -not -path '*/include/ferry/abi/*' -print0 2>/dev/null | sort -z)
 

@@ -37,7 +37,7 @@ fi
 # backend whose toolkit is absent, cannot be parsed.
 mapfile -t sources < <(
   sed -n 's/^ *"file": "\(.*\)".*/\1/p' "$build/compile_commands.json" | sort -u |
-    grep -F -- "$root/" | sed "s|^$root/||" | grep -E '^(core/src|backends|plugins|tools)/')
+    grep -F -- "$root/" | sed "s|^$root/||" | grep -E '^(core/src|data|backends|plugins|tools)/')
 if ((changed)); then
   if [[ -z "$base" ]]; then
     base=$(git merge-base HEAD origin/main 2>/dev/null || true)

@@ -20,7 +20,7 @@ while IFS= read -r -d '' file; do
   if sed -E 's://.*$::; s:/\*[^*]*\*+/::g' "$file" | grep -nE "$pattern" | sed "s|^|$file:|"; then
     found=1
   fi
-done < <(find core/src core/include -type f \( -name '*.h' -o -name '*.cpp' \) -print0)
+done < <(find core/src core/include data -type f \( -name '*.h' -o -name '*.cpp' \) -print0)
 ((seen > 0))
 
 if ((found)); then
