@@ -23,3 +23,16 @@ with open(os.path.join(FOLDER, "resize.bin"), "wb") as out:
         out.write(struct.pack("<5i", channels, h, w, new_h, new_w))
         out.write(image.tobytes())
         out.write(numpy.stack([numpy.asarray(p) for p in planes]).tobytes())
+
+ARRAYS = {
+    "f4": numpy.arange(6, dtype="<f4").reshape(2, 3) / 4,
+    "fortran": numpy.asfortranarray(numpy.arange(24, dtype="<i8").reshape(2, 3, 4)),
+    "big": numpy.arange(5, dtype=">i4") - 2,
+    "bool": numpy.array([True, False, True]),
+    "scalar": numpy.array(2.5),
+    "empty": numpy.zeros((0, 3), "<f4"),
+    "complex": numpy.zeros(2, "<c8"),
+    "object": numpy.array([None, 1], dtype=object),
+}
+for array_name, array in ARRAYS.items():
+    numpy.save(os.path.join(FOLDER, array_name + ".npy"), array, allow_pickle=True)
