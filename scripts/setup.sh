@@ -11,7 +11,7 @@ set -euo pipefail
 # that command on PATH, for those who have it from elsewhere.
 readonly PACKAGES=(
   g++:c++ cmake:cmake ninja-build:ninja pkgconf:pkg-config
-  libboost-dev libtbb-dev libdnnl-dev libminizip-dev zlib1g-dev
+  libboost-dev libtbb-dev libdnnl-dev libminizip-dev zlib1g-dev libdeflate-dev
   nlohmann-json3-dev libfmt-dev libcli11-dev libgtest-dev
 )
 readonly NEEDED_CMAKE=3.25 NEEDED_GCC=12 NEEDED_CLANG=15

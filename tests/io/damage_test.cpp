@@ -16,8 +16,9 @@ class Damage : public FileTest {
   /// Files of both kinds, whole.
   std::vector<std::string> samples() {
     std::vector<std::string> out;
-    for (const char* name : {"plain.pt", "dtypes.pt", "training.pt", "views.pt", "tied.pt",
-                             "deflated.pt", "big_endian.pt", "plain_protocol4.pt"}) {
+    for (const char* name :
+         {"plain.pt", "dtypes.pt", "training.pt", "views.pt", "tied.pt", "deflated.pt",
+          "big_endian.pt", "plain_protocol4.pt", "before_1_6.pt"}) {
       out.push_back(read_file(fixture(name)));
     }
     const StateDict tied = load(fixture("tied.pt"));

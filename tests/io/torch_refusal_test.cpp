@@ -45,7 +45,6 @@ TEST_F(TorchRefusal, WhatFerryDoesNotHaveIsNamed) {
   EXPECT_REFUSED(FileError, load(fixture("sparse.pt")), "sparse");
   EXPECT_REFUSED(FileError, load(fixture("whole_module.pt")), "'Linear'", "state_dict()");
   EXPECT_REFUSED(FileError, load(fixture("torchscript.pt")), "TorchScript", "state_dict()");
-  EXPECT_REFUSED(FileError, load(fixture("before_1_6.pt")), "before 1.6", "torch.save(");
   EXPECT_REFUSED(FileError, load(fixture("no_pickle.zip")), "no data.pkl", "'readme.txt'");
 }
 

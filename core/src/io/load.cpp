@@ -4,6 +4,7 @@
 #include "ferry/io/load.h"
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 
 #include "io/mapped_file.h"
@@ -23,16 +24,6 @@ bool starts_with(const io::MappedFile& file, std::string_view start) {
 
 /// Says what the file is instead of a checkpoint.
 [[noreturn]] void refuse(const io::MappedFile& file) {
-  // The pickled number 0x1950a86a20f9469cfc6c, which opened files before 1.6.
-  constexpr std::string_view kOldMagic = "\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv;
-  constexpr size_t kProtocolBytes = 2;
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes().data()), file.size());
-  if (starts_with(file, "\x80"sv) && file.size() > kProtocolBytes &&
-      text.substr(kProtocolBytes).starts_with(kOldMagic)) {
-    file.fail(
-        "was written in the form that PyTorch had before 1.6. Write it again in Python with a "
-        "newer one: torch.save(torch.load(path, map_location='cpu'), new_path)");
-  }
   if (starts_with(file, "\x80"sv) && file.size() > 1 && file.bytes()[1] <= std::byte{5}) {
     file.fail(
         "is a bare Python pickle, which could run code, and not a file of torch.save(); if you "
@@ -46,12 +37,19 @@ bool starts_with(const io::MappedFile& file, std::string_view start) {
 }  // namespace
 
 io::Value load(const std::string& path, const MapLocation& map) {
-  const io::MappedFile file(path);
-  if (starts_with(file, "PK\x03\x04"sv) || starts_with(file, "PK\x05\x06"sv)) {
-    return io::read_torch_file(file, map);
+  ReadOptions options;
+  options.map = map;
+  return load(path, options);
+}
+
+io::Value load(const std::string& path, const ReadOptions& options) {
+  const auto file = std::make_shared<const io::MappedFile>(path);
+  if (starts_with(*file, "PK\x03\x04"sv) || starts_with(*file, "PK\x05\x06"sv) ||
+      io::looks_like_legacy(*file) || io::looks_like_tar(*file)) {
+    return io::read_torch_file(file, options);
   }
-  if (io::looks_like_safetensors(file)) return io::read_safetensors_file(file, map);
-  refuse(file);
+  if (io::looks_like_safetensors(*file)) return io::read_safetensors_file(file, options);
+  refuse(*file);
 }
 
 namespace io {

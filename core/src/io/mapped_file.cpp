@@ -52,7 +52,9 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   }
   const auto size = static_cast<size_t>(info.st_size);
   if (size == 0) fail("is empty; download incomplete?");
-  void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  // Tensors may be these pages; writing to one makes a copy of it.
+  constexpr int kFlags = MAP_PRIVATE | MAP_NORESERVE;
+  void* const address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, kFlags, file.fd, 0);
   if (address == MAP_FAILED) fail("cannot be mapped into memory: " + system_text(errno));
   bytes_ = {static_cast<const std::byte*>(address), size};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MappedFile: a regular file, mapped for reading, and the one form in which
+// MappedFile: a regular file, mapped, and the one form in which
 // everything about a file is refused.
 #ifndef FERRY_IO_MAPPED_FILE_H
 #define FERRY_IO_MAPPED_FILE_H

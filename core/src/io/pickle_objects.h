@@ -33,6 +33,8 @@ struct PickleGlobal {
 };
 struct PickleStorage {
   uint32_t index;
+  /// The part of it that is meant, in elements.
+  int64_t offset = 0, count = 0;
 };
 struct PickleTensor {
   uint32_t index;

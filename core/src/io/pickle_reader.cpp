@@ -360,7 +360,7 @@ bool PickleReader::step() {
     }
     case Op::kBinPersId: {
       const Ref id = pop();
-      push(host_.persistent(objects_, as<PickleTuple>(id, "a tuple that names a storage")));
+      push(host_.persistent(objects_, objects_[id]));
       return true;
     }
     case Op::kBuild:
@@ -385,7 +385,7 @@ Ref PickleReader::run() {
     if (!marks_.empty() || stack_.size() != 1) throw PickleError("it ends with parts left over");
     return stack_.front();
   } catch (const PickleError& e) {
-    throw PickleError(fmt::format("data.pkl at byte {}: {}", begin, e.what()));
+    throw PickleError(fmt::format("{} at byte {}: {}", name_, begin, e.what()));
   }
 }
 

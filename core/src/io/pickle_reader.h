@@ -33,19 +33,24 @@ class PickleHost {
   virtual PickleObject call(const PickleObjects& objects, PickleGlobal global,
                             const PickleTuple& arguments) = 0;
   /// An object that stands outside of the pickle.
-  virtual PickleObject persistent(const PickleObjects& objects, const PickleTuple& id) = 0;
+  virtual PickleObject persistent(const PickleObjects& objects, const PickleObject& id) = 0;
 };
 
 /// Runs a pickle once. No recursion; memory is bounded by a small multiple of
 /// the pickle's size.
 class PickleReader {
  public:
-  PickleReader(Bytes pickle, PickleHost& host) : pickle_(pickle), host_(host) {}
+  /// `name` is what messages call it. The pickle may end before the bytes do.
+  PickleReader(Bytes pickle, PickleHost& host, std::string name = "data.pkl")
+      : pickle_(pickle), host_(host), name_(std::move(name)) {}
 
   /// The number of the pickle's object. Throws PickleError for anything but a
   /// whole pickle of known opcodes, each used on what it is for.
   Ref run();
   const PickleObjects& objects() const noexcept { return objects_; }
+  PickleObjects take_objects() noexcept { return std::move(objects_); }
+  /// Bytes that were read.
+  size_t size() const noexcept { return at_; }
 
  private:
   enum class Op : uint8_t;
@@ -78,6 +83,7 @@ class PickleReader {
 
   Bytes pickle_;
   PickleHost& host_;
+  std::string name_;
   size_t at_ = 0;
   uint64_t copied_ = 0;  ///< by the host's results
   PickleObjects objects_;

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "io/safetensors_header.h"
+#include "io/storage_loader.h"
 #include "io/tag_places.h"
-#include "runtime/copy.h"
 #include "runtime/device_state.h"
 #include "tensor/tensor_impl.h"
 
@@ -43,32 +43,25 @@ std::vector<Alias> find_aliases(const MappedFile& file, const SafeHeader& header
   return aliases;
 }
 
-Tensor read_tensor(const MappedFile& file, const SafeHeader& header, const SafeTensor& from,
-                   runtime::DeviceState& device) {
-  Tensor tensor = ferry::detail::make_empty(device, from.dtype, from.shape, "load");
-  const Bytes bytes = header.data.subspan(from.begin, from.end - from.begin);
-  if (bytes.empty()) return tensor;
-  constexpr size_t kPartBytes = size_t{8} << 20;
-  for (size_t done = 0; done < bytes.size(); done += kPartBytes) {
-    const Bytes part = bytes.subspan(done, std::min(kPartBytes, bytes.size() - done));
-    runtime::copy_from_host({tensor.impl()->storage, done}, part.data(), part.size());
-    file.drop(part);
-  }
-  return tensor;
-}
-
 }  // namespace
 
-Value read_safetensors_file(const MappedFile& file, const MapLocation& map) {
-  const SafeHeader header = read_safe_header(file);
-  const std::vector<Alias> aliases = find_aliases(file, header);
+Value read_safetensors_file(const std::shared_ptr<const MappedFile>& file,
+                            const ReadOptions& options) {
+  const SafeHeader header = read_safe_header(*file);
+  const std::vector<Alias> aliases = find_aliases(*file, header);
   std::vector<Value::Item> items;
   items.reserve(header.tensors.size() + aliases.size());
   if (!header.tensors.empty()) {
-    const TagPlaces places({kTag}, map, file.path());
+    const TagPlaces places({kTag}, options.map, file->path());
     runtime::DeviceState& device = runtime::DeviceState::get(places.at(kTag));
+    StorageLoader loader(file, options, header.data.size());
     for (const SafeTensor& from : header.tensors) {
-      items.push_back({Value::of(from.name), Value::of(read_tensor(file, header, from, device))});
+      const StorageHandle storage = loader.load(
+          device, header.data.subspan(from.begin, from.end - from.begin), item_size(from.dtype));
+      const auto strides = ferry::detail::contiguous_strides(from.shape);
+      items.push_back({Value::of(from.name), Value::of(ferry::detail::make_view(
+                                                 storage.get(), from.dtype, from.shape,
+                                                 {strides.data(), from.shape.size()}, 0, "load"))});
     }
   }
   for (const Alias& alias : aliases) {

@@ -4,14 +4,16 @@
 #ifndef FERRY_IO_SAFETENSORS_READER_H
 #define FERRY_IO_SAFETENSORS_READER_H
 
-#include "ferry/io/map_location.h"
-#include "ferry/io/value.h"
+#include <memory>
+
+#include "ferry/io/load.h"
 #include "io/mapped_file.h"
 
 namespace ferry::io {
 
 /// `file` looks like one. Throws as ferry::load(). The only tag is "cpu".
-Value read_safetensors_file(const MappedFile& file, const MapLocation& map);
+Value read_safetensors_file(const std::shared_ptr<const MappedFile>& file,
+                            const ReadOptions& options);
 
 }  // namespace ferry::io
 

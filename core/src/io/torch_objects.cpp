@@ -4,6 +4,7 @@
 #include "io/torch_objects.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 
@@ -66,7 +67,24 @@ class Arguments {
   size_t next_ = 0;
 };
 
+/// From a list of pairs, as Python 2 wrote ordered dicts.
+PickleDict dict_of(const PickleObjects& objects, const PickleList& pairs, const Arguments& args) {
+  PickleDict dict;
+  for (const Ref ref : pairs.items) {
+    const std::vector<Ref>* pair = nullptr;
+    if (const auto* list = std::get_if<PickleList>(&objects[ref])) pair = &list->items;
+    if (const auto* tuple = std::get_if<PickleTuple>(&objects[ref])) pair = &tuple->items;
+    if (pair == nullptr || pair->size() != 2) args.refuse("has something else than pairs in it");
+    dict.items.emplace_back((*pair)[0], (*pair)[1]);
+  }
+  return dict;
+}
+
 }  // namespace
+
+PickleObject TorchSource::numbered(int64_t number) const {
+  throw PickleError(fmt::format("it has {} where a tuple that names a storage belongs", number));
+}
 
 PickleObject TorchObjects::import_global(std::string_view module, std::string_view name) {
   const TorchName* known = find_torch_name(module, name);
@@ -141,6 +159,7 @@ PickleObject TorchObjects::make_dict(const PickleObjects& objects, const TorchNa
   if (!args.more()) return PickleDict{};
   const PickleObject& contents = args.next();
   args.finish();
+  if (const auto* pairs = std::get_if<PickleList>(&contents)) return dict_of(objects, *pairs, args);
   if (const auto* dict = std::get_if<PickleDict>(&contents)) return *dict;
   args.refuse(fmt::format("has {} as contents", words_for(contents)));
 }
@@ -149,8 +168,12 @@ PickleObject TorchObjects::make_tensor(const PickleObjects& objects, const Torch
                                        const PickleTuple& arguments) {
   Arguments args(objects, arguments, function.name);
   TorchTensor tensor;
-  tensor.storage = args.next<PickleStorage>("a storage").index;
-  tensor.offset = args.next<int64_t>("an offset");
+  const auto storage_view = args.next<PickleStorage>("a storage");
+  tensor.storage = storage_view.index;
+  if (__builtin_add_overflow(args.next<int64_t>("an offset"), storage_view.offset,
+                             &tensor.offset)) {
+    args.refuse("has an offset beyond 64 bits");
+  }
   tensor.shape = args.next_ints("the sizes");
   tensor.strides = args.next_ints("the strides");
   if (args.more()) (void)args.next<bool>("requires_grad");
@@ -170,9 +193,13 @@ PickleObject TorchObjects::make_tensor(const PickleObjects& objects, const Torch
   if (!storage.untyped && tensor.dtype != storage.dtype) {
     args.refuse("views a storage of another dtype");
   }
+  return PickleTensor{add_tensor(std::move(tensor))};
+}
+
+uint32_t TorchObjects::add_tensor(TorchTensor tensor) {
   check_inside(tensor);
   tensors_.push_back(std::move(tensor));
-  return PickleTensor{static_cast<uint32_t>(tensors_.size() - 1)};
+  return static_cast<uint32_t>(tensors_.size() - 1);
 }
 
 void TorchObjects::check_inside(const TorchTensor& tensor) const {
@@ -221,47 +248,89 @@ PickleObject TorchObjects::unwrap(const PickleObjects& objects, const TorchName&
   return make_tensor(objects, inner, rest);
 }
 
-PickleObject TorchObjects::persistent(const PickleObjects& objects, const PickleTuple& id) {
-  Arguments args(objects, id, "a storage's name");
-  if (args.next<std::string>("a word") != "storage") args.refuse("does not begin with 'storage'");
-  const TorchName& type =
-      class_of(args.next(), TorchRole::kTypedStorage, TorchRole::kUntypedStorage);
-  const std::string& key = args.next<std::string>("a key");
-  TorchStorage storage;
-  storage.tag = args.next<std::string>("a device");
-  const int64_t count = args.next<int64_t>("a number of elements");
-  args.finish();
-  storage.untyped = type.role == TorchRole::kUntypedStorage;
-  if (!storage.untyped && !type.dtype) {
+const TorchName& TorchObjects::storage_class(const PickleObject& object) const {
+  const TorchName& type = class_of(object, TorchRole::kTypedStorage, TorchRole::kUntypedStorage);
+  if (type.role == TorchRole::kTypedStorage && !type.dtype) {
     throw PickleError(fmt::format("it has a {}, a dtype that Ferry does not have", type.name));
   }
+  return type;
+}
+
+TorchStorage* TorchObjects::find(const std::string& key) noexcept {
+  const auto found = keys_.find(key);
+  return found == keys_.end() ? nullptr : &storages_[found->second];
+}
+
+uint32_t TorchObjects::add_storage(TorchStorage storage) {
+  const auto [found, fresh] = keys_.emplace(storage.key, static_cast<uint32_t>(storages_.size()));
+  if (fresh) {
+    storages_.push_back(std::move(storage));
+    source_.locate(storages_.back());
+    return found->second;
+  }
+  const TorchStorage& known = storages_[found->second];
+  if (known.dtype != storage.dtype || known.untyped != storage.untyped ||
+      known.tag != storage.tag || known.bytes != storage.bytes) {
+    throw PickleError(fmt::format("storage {} comes twice, with different dtypes, sizes or devices",
+                                  in_quotes(storage.key)));
+  }
+  return found->second;
+}
+
+PickleObject TorchObjects::persistent(const PickleObjects& objects, const PickleObject& id) {
+  if (const auto* number = std::get_if<int64_t>(&id)) return source_.numbered(*number);
+  if (const auto* text = std::get_if<std::string>(&id)) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
+    if (error == std::errc() && end == text->data() + text->size()) {
+      return source_.numbered(number);
+    }
+  }
+  const auto* tuple = std::get_if<PickleTuple>(&id);
+  if (tuple == nullptr) {
+    throw PickleError(
+        fmt::format("it has {} where a tuple that names a storage belongs", words_for(id)));
+  }
+  return make_storage(objects, *tuple);
+}
+
+PickleObject TorchObjects::make_storage(const PickleObjects& objects, const PickleTuple& id) {
+  Arguments args(objects, id, "a storage's name");
+  if (args.next<std::string>("a word") != "storage") args.refuse("does not begin with 'storage'");
+  const TorchName& type = storage_class(args.next());
+  TorchStorage storage;
+  storage.key = args.next<std::string>("a key");
+  storage.tag = args.next<std::string>("a device");
+  const int64_t count = args.next<int64_t>("a number of elements");
+  PickleStorage view{0, 0, count};
+  if (args.more()) {  // which part of it is meant, in files before 1.6
+    const PickleObject& part = args.next();
+    if (const auto* tuple = std::get_if<PickleTuple>(&part)) {
+      Arguments numbers(objects, *tuple, "a part of a storage");
+      (void)numbers.next<std::string>("a key");
+      view.offset = numbers.next<int64_t>("an offset");
+      view.count = numbers.next<int64_t>("a size");
+      numbers.finish();
+    } else if (!std::holds_alternative<PickleNone>(part)) {
+      args.refuse(fmt::format("has {} as its part", words_for(part)));
+    }
+  }
+  args.finish();
+  storage.untyped = type.role == TorchRole::kUntypedStorage;
   storage.dtype = type.dtype.value_or(kU8);
   int64_t bytes = 0;
   if (count < 0 ||
       __builtin_mul_overflow(count, static_cast<int64_t>(item_size(storage.dtype)), &bytes)) {
-    throw PickleError(fmt::format("storage {} has {} elements", in_quotes(key), count));
+    throw PickleError(fmt::format("storage {} has {} elements", in_quotes(storage.key), count));
+  }
+  if (view.offset < 0 || view.count < 0 || view.offset > count ||
+      view.count > count - view.offset) {
+    throw PickleError(fmt::format("the elements {} and {} more of storage {} are outside of its {}",
+                                  view.offset, view.count, in_quotes(storage.key), count));
   }
   storage.bytes = static_cast<uint64_t>(bytes);
-  storage.record = archive_.find(prefix_ + "data/" + key);
-  if (storage.record == nullptr) {
-    throw PickleError(fmt::format("storage {} has no record in the archive", in_quotes(key)));
-  }
-  if (storage.record->size != storage.bytes) {
-    throw PickleError(fmt::format("storage {} should have {} bytes, but its record has {}",
-                                  in_quotes(key), bytes, storage.record->size));
-  }
-  const auto [found, fresh] = keys_.emplace(key, static_cast<uint32_t>(storages_.size()));
-  if (fresh) {
-    storages_.push_back(std::move(storage));
-  } else {
-    const TorchStorage& known = storages_[found->second];
-    if (known.dtype != storage.dtype || known.untyped != storage.untyped ||
-        known.tag != storage.tag) {
-      throw PickleError(
-          fmt::format("storage {} comes twice, with different dtypes or devices", in_quotes(key)));
-    }
-  }
-  return PickleStorage{found->second};
+  view.index = add_storage(std::move(storage));
+  return view;
 }
 
 }  // namespace ferry::io

@@ -4,14 +4,17 @@
 #ifndef FERRY_IO_TORCH_READER_H
 #define FERRY_IO_TORCH_READER_H
 
-#include "ferry/io/map_location.h"
-#include "ferry/io/value.h"
-#include "io/mapped_file.h"
+#include <memory>
+
+#include "ferry/io/load.h"
+#include "io/torch_file.h"
 
 namespace ferry::io {
 
-/// `file` begins as a zip archive. Throws as ferry::load().
-Value read_torch_file(const MappedFile& file, const MapLocation& map);
+/// `file` begins as one of the forms of PyTorch. FileError where it is damaged.
+TorchFile parse_torch_file(const MappedFile& file);
+/// The same, and throws as ferry::load().
+Value read_torch_file(const std::shared_ptr<const MappedFile>& file, const ReadOptions& options);
 
 }  // namespace ferry::io
 

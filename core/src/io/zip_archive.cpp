@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include <libdeflate.h>
 #include <zlib.h>
 
 #include <fmt/format.h>
@@ -179,14 +180,14 @@ void ZipArchive::damaged(const ZipRecord& record, const std::string& reason) con
 }
 
 void ZipArchive::read(const ZipRecord& record, const Sink& sink) const {
+  if (!record.deflated) return read_stored(record, sink);
   if (unzGoToFilePos64(zip_, &record.position) != UNZ_OK) damaged(record, "it cannot be found");
-  if (record.deflated)
-    read_deflated(record, sink);
-  else
-    read_stored(record, sink);
+  read_deflated(record, sink);
 }
 
-void ZipArchive::read_stored(const ZipRecord& record, const Sink& sink) const {
+Bytes ZipArchive::stored(const ZipRecord& record) const {
+  if (record.deflated) return {};
+  if (unzGoToFilePos64(zip_, &record.position) != UNZ_OK) damaged(record, "it cannot be found");
   int method = 0, level = 0;
   if (unzOpenCurrentFile2(zip_, &method, &level, 1) != UNZ_OK) {
     damaged(record, "its header is damaged");
@@ -196,11 +197,15 @@ void ZipArchive::read_stored(const ZipRecord& record, const Sink& sink) const {
   if (!file_.contains(begin, record.size)) {
     damaged(record, "it reaches beyond the file's end; download incomplete?");
   }
-  const Bytes contents = file_.bytes().subspan(begin, record.size);
-  uLong crc = crc32(0, nullptr, 0);
+  return file_.bytes().subspan(begin, record.size);
+}
+
+void ZipArchive::read_stored(const ZipRecord& record, const Sink& sink) const {
+  const Bytes contents = stored(record);
+  uint32_t crc = 0;
   for (uint64_t done = 0; done < record.size; done += kPartBytes) {
     const Bytes part = contents.subspan(done, std::min(kPartBytes, record.size - done));
-    crc = crc32_z(crc, reinterpret_cast<const Bytef*>(part.data()), part.size());
+    crc = libdeflate_crc32(crc, part.data(), part.size());
     sink(part);
     file_.drop(part);
   }

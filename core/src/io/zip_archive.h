@@ -49,6 +49,11 @@ class ZipArchive {
   void read(const ZipRecord& record, const Sink& sink) const;
   std::vector<std::byte> read(const ZipRecord& record) const;
 
+  /// The contents of a record that is not compressed, where they lie in the file;
+  /// the checksum is not looked at. Empty for a compressed one. FileError where
+  /// they are not inside of the file.
+  Bytes stored(const ZipRecord& record) const;
+
   static constexpr uint64_t kPartBytes = uint64_t{8} << 20;
 
  private:
