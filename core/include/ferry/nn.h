@@ -6,6 +6,7 @@
 
 #include "ferry/nn/activation.h"
 #include "ferry/nn/conv.h"
+#include "ferry/nn/data_parallel.h"
 #include "ferry/nn/dropout.h"
 #include "ferry/nn/init.h"
 #include "ferry/nn/linear.h"
